@@ -1,0 +1,261 @@
+"""The driver interface: what toolcrib needs to know of a provider.
+
+A driver is a frozen description. It owns no process and no thread; the Driver
+actor does. Third parties implement `Driver` and `Dialect` for a provider of
+their own.
+
+The rules:
+
+1. **A resumed invocation refreshes everything from the current request.**
+   `Driver.prepare` is called before every process and writes the provider's
+   configuration anew. A driver keeps no MCP endpoint, token, variable name,
+   profile path or environment from an earlier call, and trusts none that a
+   conversation file holds.
+2. Every method may block and runs on a worker thread, never on an actor's.
+   `Dialect` methods run on the one thread that reads the process's output.
+3. The source profile is read only. A driver writes below the clone alone.
+4. The token goes into the child's environment and nowhere else: not into argv
+   and not into a file.
+5. A provider that starts without the Agent's tools is a failed turn, not a
+   silent one, wherever the provider reports the state of its servers.
+6. The terminal record and the exit code are judged together, in
+   `Dialect.ended`. A record that the driver does not know is a `Notice`.
+7. Errors are those of `toolcrib.errors`; they name the thing and the next step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar
+
+from ...messages.events import Event
+from ...messages.results import RunReason, Usage
+from ...messages.secret import Secret
+from ..profiles.clone import Clone
+
+__all__ = [
+    "CloseInput",
+    "Dialect",
+    "Driver",
+    "Emit",
+    "Finished",
+    "HostedServer",
+    "Launch",
+    "Preflight",
+    "ProcessExit",
+    "Step",
+    "TurnOutcome",
+    "TurnRequest",
+    "Write",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """What can be checked before anything is created."""
+
+    environment: Mapping[str, str] = field(repr=False)
+    """The environment that the child will be built from."""
+    workspace: Path
+    """The directory that the provider will work in."""
+    server_key: str | None
+    """Our MCP server's key; ``None`` for an Agent without tools."""
+    variable: str | None
+    """The name of the token's variable; ``None`` for an Agent without tools."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedServer:
+    """The Agent's tools as an MCP server."""
+
+    key: str
+    """The server's key in the provider's configuration."""
+    url: str
+    """Where it listens, such as ``http://127.0.0.1:40123/mcp``."""
+    variable: str
+    """The environment variable that holds the token."""
+    token: Secret
+    """The bearer token."""
+    tools: tuple[str, ...]
+    """The names of the tools, sorted."""
+    deadline: float
+    """The longest that one of its tools may take, in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """Everything about one turn; a driver takes nothing from elsewhere."""
+
+    run_id: str
+    """The run's id."""
+    prompt: str
+    """What to ask."""
+    workspace: Path
+    """The provider's working directory."""
+    clone: Clone
+    """The isolated profile, already seeded."""
+    environment: Mapping[str, str] = field(repr=False)
+    """The environment to build the child's from."""
+    server: HostedServer | None
+    """The Agent's tools; ``None`` where it has none."""
+    resume: str | None
+    """The provider's id of the conversation to go on with; its files lie in
+    the clone already. ``None`` starts a new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start the provider's process."""
+
+    argv: tuple[str, ...]
+    """The command and its arguments, without secrets."""
+    environment: Mapping[str, str] = field(repr=False)
+    """The child's whole environment."""
+    cwd: Path
+    """The child's working directory."""
+    secrets: tuple[Secret, ...] = ()
+    """Values to mask in everything that the process prints."""
+    grace: float = 2.0
+    """Seconds between asking the process to end and ending its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Publish an event, without run id, sequence and time."""
+
+    event: Event
+    """The event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write to the process's standard input."""
+
+    data: bytes
+    """The bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseInput:
+    """Close the process's standard input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The terminal record came: the process should end by itself now."""
+
+
+Step = Emit | Write | CloseInput | Finished
+"""What a dialect wants done, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessExit:
+    """How the process ended."""
+
+    code: int
+    """The exit code; negative for the signal that ended it."""
+    stderr: str
+    """The last 64 KiB that it wrote to standard error, masked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """The driver's verdict over a turn whose process has ended."""
+
+    ok: bool
+    """Whether the turn succeeded."""
+    reason: RunReason | None = None
+    """Why it failed; ``None`` where it did not."""
+    message: str = ""
+    """What happened and the next step; empty where it did not fail."""
+    text: str = ""
+    """The answer, as far as it came."""
+    model: str | None = None
+    """The model, where the provider names it."""
+    usage: Usage | None = None
+    """What the provider reports."""
+    session_id: str | None = None
+    """The provider's id of the conversation, for a later resume."""
+    terminal: Mapping[str, Any] | None = None
+    """The terminal record."""
+
+
+class Dialect(ABC):
+    """One turn's conversation with a process, without any input or output.
+
+    Lines come in, steps go out. All methods run on the thread that reads the
+    process's output, one at a time.
+    """
+
+    @abstractmethod
+    def opening(self) -> tuple[Step, ...]:
+        """Return what to do as soon as the process runs, such as its prompt."""
+
+    @abstractmethod
+    def line(self, text: str) -> tuple[Step, ...]:
+        """Take one line of standard output, without its line end.
+
+        Must not raise for anything that a process may print: what it does not
+        understand it remembers for `ended`, or emits as a notice.
+        """
+
+    @abstractmethod
+    def ended(self, exit: ProcessExit) -> TurnOutcome:
+        """Judge the turn, after the last line and the process's end."""
+
+
+class Driver(ABC):
+    """A provider, as toolcrib drives it. See the module for the rules."""
+
+    provider: ClassVar[str]
+    """The provider's name, such as ``cursor``; the same in every instance."""
+
+    @abstractmethod
+    def preflight(self, check: Preflight) -> None:
+        """Find what would fail, before anything is created.
+
+        Raises:
+            ProviderNotFoundError: The command is not there.
+            ProfileError: The source profile is missing or unusable.
+            ServerConflictError: Another MCP server that the provider would
+                read uses our server key or our token variable.
+        """
+
+    @abstractmethod
+    def seed(self, clone: Clone, environment: Mapping[str, str]) -> None:
+        """Fill a new clone from the source profile, which stays as it is.
+
+        Raises:
+            ProfileError: The source can't be read or cloned.
+        """
+
+    @abstractmethod
+    def prepare(self, request: TurnRequest) -> Launch:
+        """Write this turn's configuration into the clone and say how to start.
+
+        Raises:
+            ConfigurationError: Something does not fit; nothing was started.
+        """
+
+    @abstractmethod
+    def dialect(self, request: TurnRequest) -> Dialect:
+        """Return a new dialect for this turn."""
+
+    @abstractmethod
+    def conversation_files(self, clone: Clone, session_id: str) -> tuple[PurePosixPath, ...]:
+        """Return the files that a resume of this conversation needs.
+
+        Paths are relative to ``clone.profile``; they are kept with the
+        thread's checkpoint and laid into the next clone.
+        """
+
+    def fingerprint(self) -> str:
+        """Return what must stay equal for a stored conversation to go on.
+
+        Never holds an endpoint, a token, a variable's name or a clone's path.
+        """
+        return self.provider
