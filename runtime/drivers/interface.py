@@ -29,11 +29,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ...messages.events import Event
-from ...messages.results import RunReason, Usage
-from ...messages.secret import Secret
+from ...messages.turn import HostedServer, Launch, ProcessExit, TurnOutcome
 from ..profiles.clone import Clone
 
 __all__ = [
@@ -68,24 +67,6 @@ class Preflight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostedServer:
-    """The Agent's tools as an MCP server."""
-
-    key: str
-    """The server's key in the provider's configuration."""
-    url: str
-    """Where it listens, such as ``http://127.0.0.1:40123/mcp``."""
-    variable: str
-    """The environment variable that holds the token."""
-    token: Secret
-    """The bearer token."""
-    tools: tuple[str, ...]
-    """The names of the tools, sorted."""
-    deadline: float
-    """The longest that one of its tools may take, in seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """Everything about one turn; a driver takes nothing from elsewhere."""
 
@@ -104,22 +85,6 @@ class TurnRequest:
     resume: str | None
     """The provider's id of the conversation to go on with; its files lie in
     the clone already. ``None`` starts a new one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """How to start the provider's process."""
-
-    argv: tuple[str, ...]
-    """The command and its arguments, without secrets."""
-    environment: Mapping[str, str] = field(repr=False)
-    """The child's whole environment."""
-    cwd: Path
-    """The child's working directory."""
-    secrets: tuple[Secret, ...] = ()
-    """Values to mask in everything that the process prints."""
-    grace: float = 2.0
-    """Seconds between asking the process to end and ending its group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,38 +115,6 @@ class Finished:
 
 Step = Emit | Write | CloseInput | Finished
 """What a dialect wants done, in order."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessExit:
-    """How the process ended."""
-
-    code: int
-    """The exit code; negative for the signal that ended it."""
-    stderr: str
-    """The last 64 KiB that it wrote to standard error, masked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnOutcome:
-    """The driver's verdict over a turn whose process has ended."""
-
-    ok: bool
-    """Whether the turn succeeded."""
-    reason: RunReason | None = None
-    """Why it failed; ``None`` where it did not."""
-    message: str = ""
-    """What happened and the next step; empty where it did not fail."""
-    text: str = ""
-    """The answer, as far as it came."""
-    model: str | None = None
-    """The model, where the provider names it."""
-    usage: Usage | None = None
-    """What the provider reports."""
-    session_id: str | None = None
-    """The provider's id of the conversation, for a later resume."""
-    terminal: Mapping[str, Any] | None = None
-    """The terminal record."""
 
 
 class Dialect(ABC):
