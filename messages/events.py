@@ -8,7 +8,7 @@ makes events without those; the run stamps them when it publishes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal
@@ -34,7 +34,10 @@ Phase = Literal["start", "delta", "end"]
 """Where in its life a piece of text or thinking is."""
 
 _NEVER = datetime.fromtimestamp(0, UTC)
-_NO_DATA: Mapping[str, Any] = MappingProxyType({})
+
+
+def _no_data() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +140,7 @@ class Notice(EventBase):
     """A dotted word, such as ``provider.record`` or ``thread.rebound``."""
     message: str
     """One sentence for people."""
-    data: Mapping[str, Any] = _NO_DATA
+    data: Mapping[str, Any] = field(default_factory=_no_data)
     """Details, JSON values only."""
 
 
