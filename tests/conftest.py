@@ -1,0 +1,110 @@
+"""What every test gets: loud skips, and a look at what it left behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Iterator
+
+import psutil
+import pytest
+
+LEAVE_TIME = 5.0  # seconds that threads and processes of a test have to end by themselves
+
+_skipped = pytest.StashKey[list[tuple[str, str]]]()
+
+
+def _skips_are_failures() -> bool:
+    return os.environ.get("CI", "").lower() in {"1", "true"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_skipped] = []
+
+
+def _judge_skip(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    # An expected failure is reported as a skip too, and says nothing about the machine.
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    config.stash[_skipped].append((report.nodeid, reason))
+    if _skips_are_failures():
+        report.outcome = "failed"
+        report.longrepr = f"{reason}\nWith CI=true a skipped test is a failure."
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _judge_skip(report, item.config)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _judge_skip(report, collector.config)
+    return report
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    skipped = config.stash[_skipped]
+    if not skipped:
+        return
+    terminalreporter.section("NOT TESTED ON THIS MACHINE", sep="!", red=True, bold=True)
+    for nodeid, reason in skipped:
+        terminalreporter.line(f"{nodeid}: {reason}", red=True)
+
+
+@pytest.fixture(scope="session")
+def needs() -> Callable[[object, str], None]:
+    """Skip a test where the machine lacks something: ``needs(found, "Node.js")``."""
+
+    def check(found: object, what: str) -> None:
+        if not found:
+            pytest.skip(f"this machine lacks {what}")
+
+    return check
+
+
+def _threads() -> set[threading.Thread]:
+    return {
+        thread
+        for thread in threading.enumerate()
+        if thread.name.startswith("toolcrib") and not thread.name.startswith("toolcrib-system")
+    }
+
+
+def _is_system(process: psutil.Process) -> bool:
+    """Tell the processes that live as long as the interpreter from those of a test."""
+    try:
+        command = " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.ZombieProcess:
+        return False
+    return "multiprocessing.resource_tracker" in command or command.endswith("guard.py")
+
+
+def _children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind() -> Iterator[None]:
+    threads, children = _threads(), _children()
+    yield
+    for thread in _threads() - threads:
+        thread.join(LEAVE_TIME)
+    left = [f"thread {thread.name}" for thread in _threads() - threads]
+    _, alive = psutil.wait_procs(
+        [child for child in _children() - children if not _is_system(child)], LEAVE_TIME
+    )
+    left += [f"process {child}" for child in alive]
+    assert not left, f"the test left behind: {', '.join(left)}"
