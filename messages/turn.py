@@ -55,6 +55,11 @@ class ProcessExit:
     """The exit code; negative for the signal that ended it."""
     stderr: str
     """The last 64 KiB that it wrote to standard error, masked."""
+    forced: bool = False
+    """Whether toolcrib ended it, by a signal, before it ended by itself: it was
+    closed, or stayed too long after its terminal record. The code says then how
+    it took the signal and nothing of the turn, so a dialect that has seen a
+    terminal success judges a forced end as it judges code 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
