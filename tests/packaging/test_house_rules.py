@@ -101,14 +101,6 @@ def absolute_imports_of_ourselves(module: str, tree: ast.Module) -> Iterator[str
             yield f"{module}:{line} imports {name}; inside the package imports are relative"
 
 
-def printing(module: str, tree: ast.Module) -> Iterator[str]:
-    if module.endswith("__main__"):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
-            yield f"{module}:{node.lineno} prints"
-
-
 RULES: tuple[tuple[Rule, str, str], ...] = (
     (libraries_away_from_home, "toolcrib.agent", "import mcp.types"),
     (libraries_away_from_home, "toolcrib.tool", "def f():\n    from pydantic import BaseModel"),
@@ -126,7 +118,6 @@ RULES: tuple[tuple[Rule, str, str], ...] = (
     (long_functions, "toolcrib.tool", "def f():\n" + "    pass\n" * FUNCTION_LINES),
     (unfinished_work, "toolcrib.tool", "raise NotImplementedError"),
     (absolute_imports_of_ourselves, "toolcrib.tool", "from toolcrib.errors import ToolcribError"),
-    (printing, "toolcrib.agent", "print('hello')"),
 )
 
 
