@@ -1,0 +1,334 @@
+"""The buffer between a run, which must never wait, and whoever reads its events.
+
+The run publishes from its own threads. One consumer reads, from a thread or
+from an asyncio loop. A consumer that is too slow loses content deltas only,
+and is told how many; everything else waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import cast, get_args
+
+from ..errors import AskTimeout, ToolcribError
+from ..messages.events import (
+    Dropped,
+    Event,
+    ProcessInfo,
+    RunFinished,
+    Subagent,
+    TextDelta,
+    Thinking,
+)
+from ..messages.results import Result
+
+__all__ = ["EventStream"]
+
+_STAMPED = frozenset({"run_id", "thread_key", "sequence", "time"})
+_OWN_FIELDS: dict[type, tuple[str, ...]] = {
+    kind: tuple(field.name for field in fields(kind) if field.name not in _STAMPED)
+    for kind in get_args(Event)
+}
+_BURST = 64
+
+
+class EventStream:
+    """One run's events and its outcome.
+
+    Calls nothing of the consumer's; every method may be called in any thread.
+
+    Args:
+        run_id: The run's id, for every event.
+        thread_key: The key of the run's thread, ``None`` outside a thread.
+        capacity: How many events may wait before content deltas are left out.
+    """
+
+    def __init__(self, run_id: str, thread_key: str | None, capacity: int = 1024) -> None:
+        self._run_id = run_id
+        self._thread_key = thread_key
+        self._capacity = capacity
+        # Reentrant, since an abandoned coroutine may be collected, and so leave
+        # `aget`, in a thread that is just publishing.
+        self._lock = threading.RLock()
+        self._events: deque[Event] = deque()
+        self._sequence = 0
+        self._left_out = 0
+        self._ended = False
+        self._reading = False
+        self._wake: Callable[[], None] | None = None
+        self._reads = 0
+        self._done = threading.Event()
+        self._result: Result | None = None
+        self._error: BaseException | None = None
+        self._traceback: TracebackType | None = None
+        self._waiters: set[_LoopSignal] = set()
+
+    def publish(self, event: Event) -> None:
+        """Take one event, stamped with run, thread, sequence and time. Never blocks.
+
+        Past the capacity, a content delta is left out and counted; a `Dropped`
+        event says so before the next event that is kept. Whatever comes after
+        `RunFinished`, `finish` or `discard` is ignored.
+
+        Args:
+            event: The event, as its maker left it.
+        """
+        now = datetime.now(UTC)
+        with self._lock:
+            if self._ended:
+                return
+            if self._is_full() and _is_content(event):
+                self._sequence += 1
+                self._left_out += 1
+                return
+            self._report_left_out(now)
+            self._append(event, now)
+            self._ended = isinstance(event, RunFinished)
+            wake = self._take_wake()
+        if wake is not None:
+            wake()
+
+    def finish(self, result: Result | None, error: BaseException | None) -> None:
+        """End the stream. Never blocks; the first call decides, later ones do nothing.
+
+        Args:
+            result: The result of a run that succeeded.
+            error: What waiting for the result raises instead; it wins.
+
+        Raises:
+            ValueError: Neither is given.
+        """
+        if result is None and error is None:
+            msg = f"run {self._run_id} can't finish without a result or an error; give one."
+            raise ValueError(msg)
+        with self._lock:
+            if self._done.is_set():
+                return
+            self._result, self._error = result, error
+            self._traceback = error.__traceback__ if error is not None else None
+            self._report_left_out(datetime.now(UTC))
+            self._ended = True
+            self._done.set()
+            wake = self._take_wake()
+            waiters, self._waiters = self._waiters, set()
+        if wake is not None:
+            wake()
+        for waiter in waiters:
+            waiter.set()
+
+    def discard(self) -> None:
+        """Forget the events that wait and those to come; the result stays to be had.
+
+        For a consumer that wants no events, or no more of them. A reader that
+        waits in another thread sees the end.
+        """
+        with self._lock:
+            self._events.clear()
+            self._left_out = 0
+            self._ended = True
+            wake = self._take_wake()
+        if wake is not None:
+            wake()
+
+    def get(self, timeout: float | None = None) -> Event | None:
+        """Return the next event, ``None`` at the end; waits in this thread.
+
+        Args:
+            timeout: The longest to wait, in seconds; ``None`` for no limit.
+
+        Raises:
+            AskTimeout: No event came in time; none is lost.
+            ToolcribError: Another reader waits for this stream's next event.
+        """
+        with self._lock:
+            self._refuse_second_reader()
+            if self._is_ready():
+                return self._take()
+            ready = threading.Event()
+            self._start_waiting(ready.set)
+        try:
+            ready.wait(timeout)
+        except BaseException:
+            with self._lock:
+                self._stop_waiting()
+            raise
+        with self._lock:
+            self._stop_waiting()
+            if self._is_ready():
+                return self._take()
+        msg = f"run {self._run_id} had no event within {timeout:g} s; ask again or cancel it."
+        raise AskTimeout(msg)
+
+    async def aget(self) -> Event | None:
+        """Return the next event, ``None`` at the end; waits in the running loop.
+
+        A cancelled call loses no event. Now and then a call that need not wait
+        gives way once, so that a flood can't starve the loop.
+
+        Raises:
+            ToolcribError: Another reader waits for this stream's next event.
+        """
+        with self._lock:
+            self._refuse_second_reader()
+            self._reads += 1
+            ready = self._is_ready()
+            if ready and self._reads % _BURST:
+                return self._take()
+            signal = _LoopSignal()
+            self._start_waiting(signal.set)
+        if ready:
+            signal.set()
+        try:
+            await signal.wait()
+        except BaseException:
+            with self._lock:
+                self._stop_waiting()
+            raise
+        with self._lock:
+            self._stop_waiting()
+            return self._take()
+
+    def wait_result(self, timeout: float | None = None) -> Result:
+        """Return the run's result, whether or not its events were read.
+
+        Waits in this thread; any number of callers may wait.
+
+        Args:
+            timeout: The longest to wait, in seconds; ``None`` for no limit.
+
+        Raises:
+            AskTimeout: The run has not finished in time; it goes on.
+            BaseException: The error that the run finished with.
+        """
+        if not self._done.wait(timeout):
+            msg = f"run {self._run_id} is still going after {timeout:g} s; wait on or cancel it."
+            raise AskTimeout(msg)
+        return self._outcome()
+
+    async def await_result(self) -> Result:
+        """Return the run's result as `wait_result` does, waiting in the running loop.
+
+        Any number of coroutines, in any loops, may wait.
+
+        Raises:
+            BaseException: The error that the run finished with.
+        """
+        signal = _LoopSignal()
+        with self._lock:
+            done = self._done.is_set()
+            if not done:
+                self._waiters.add(signal)
+        if not done:
+            try:
+                await signal.wait()
+            finally:
+                with self._lock:
+                    self._waiters.discard(signal)
+        return self._outcome()
+
+    def _outcome(self) -> Result:
+        if self._error is not None:
+            # Else each waiter would add its frames to those of the waiters before.
+            raise self._error.with_traceback(self._traceback)
+        return cast("Result", self._result)
+
+    # What follows is called with the lock held.
+
+    def _is_full(self) -> bool:
+        # The report of what was left out takes a place as well.
+        return len(self._events) + bool(self._left_out) >= self._capacity
+
+    def _is_ready(self) -> bool:
+        return bool(self._events) or self._ended
+
+    def _append(self, event: Event, now: datetime) -> None:
+        self._sequence += 1
+        self._events.append(_stamp(event, (self._run_id, self._thread_key, self._sequence, now)))
+
+    def _report_left_out(self, now: datetime) -> None:
+        if not self._left_out:
+            return
+        report = Dropped(
+            count=self._left_out,
+            # Nothing was kept in between, so the numbers are consecutive.
+            first_sequence=self._sequence - self._left_out + 1,
+            last_sequence=self._sequence,
+            source="toolcrib",
+        )
+        self._left_out = 0
+        self._append(report, now)
+
+    def _take(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def _take_wake(self) -> Callable[[], None] | None:
+        wake, self._wake = self._wake, None
+        return wake
+
+    def _start_waiting(self, wake: Callable[[], None]) -> None:
+        self._reading, self._wake = True, wake
+
+    def _stop_waiting(self) -> None:
+        self._reading, self._wake = False, None
+
+    def _refuse_second_reader(self) -> None:
+        if self._reading:
+            msg = (
+                f"run {self._run_id}: another reader waits for the next event; "
+                "read a stream from one place at a time."
+            )
+            raise ToolcribError(msg)
+
+
+class _LoopSignal:
+    """Wakes one coroutine, from any thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[None] = self._loop.create_future()
+
+    def set(self) -> None:
+        # Raised by a closed loop only, in which nobody is left to be woken.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._resolve)
+
+    async def wait(self) -> None:
+        await self._future
+
+    def _resolve(self) -> None:
+        if not self._future.done():
+            self._future.set_result(None)
+
+
+def _is_content(event: Event) -> bool:
+    match event:
+        case TextDelta() | Thinking():
+            return event.phase == "delta"
+        case Subagent():
+            return event.kind == "delta"
+        case ProcessInfo():
+            return event.kind == "stderr"
+        case _:
+            return False
+
+
+def _stamp(event: Event, stamp: tuple[str, str | None, int, datetime]) -> Event:
+    # This is dataclasses.replace, in half the time: every event passes here.
+    kind = type(event)
+    stamped: Event = object.__new__(kind)
+    put = object.__setattr__
+    for name in _OWN_FIELDS[kind]:
+        put(stamped, name, getattr(event, name))
+    run_id, thread_key, sequence, time = stamp
+    put(stamped, "run_id", run_id)
+    put(stamped, "thread_key", thread_key)
+    put(stamped, "sequence", sequence)
+    put(stamped, "time", time)
+    return stamped
