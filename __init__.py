@@ -1,1 +1,183 @@
-"""toolcrib."""
+"""Lend a coding agent your application's own typed Python functions.
+
+Write a function, give it to `tool.define`, pass the tool to an `Agent` with a
+driver, and run a prompt. The names below are the public surface, together with
+the modules ``tool``, ``errors``, ``testing`` and ``runtime.drivers.interface``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import errors as errors
+    from . import testing as testing
+    from . import tool as tool
+    from .actors.system import System
+    from .agent import Agent, Stream, Thread
+    from .errors import (
+        AgentClosedError,
+        AskTimeout,
+        CloseTimeout,
+        ConfigurationError,
+        DefinitionError,
+        GatewayError,
+        InvalidInputError,
+        InvalidOutputError,
+        LeaseLostError,
+        ProfileError,
+        ProviderNotFoundError,
+        ResumeRejectedError,
+        RunError,
+        ServerConflictError,
+        StoreError,
+        ThreadBusyError,
+        ThreadError,
+        ThreadIncompatibleError,
+        ToolcribError,
+    )
+    from .messages.events import (
+        Dropped,
+        Event,
+        Notice,
+        ProcessInfo,
+        RunFinished,
+        RunStarted,
+        Subagent,
+        TextDelta,
+        Thinking,
+        ToolCall,
+        ToolResult,
+    )
+    from .messages.results import Result, RunReason, Usage
+    from .messages.secret import Secret
+    from .runtime.drivers.cursor import Cursor
+    from .runtime.drivers.interface import Dialect, Driver
+    from .runtime.gateway.limits import Limits
+    from .runtime.threads.interface import ThreadRecord, ThreadStore
+    from .runtime.threads.memory import MemoryStore
+    from .runtime.tracing import Tracer
+
+__version__ = "0.1.0"
+
+# Loaded on first use, so that `python -m toolcrib.testing…` starts fast and an
+# application pays for nothing that it does not use.
+_HOME = {
+    "actors.system": ["System"],
+    "agent": ["Agent", "Stream", "Thread"],
+    "errors": [
+        "AgentClosedError",
+        "AskTimeout",
+        "CloseTimeout",
+        "ConfigurationError",
+        "DefinitionError",
+        "GatewayError",
+        "InvalidInputError",
+        "InvalidOutputError",
+        "LeaseLostError",
+        "ProfileError",
+        "ProviderNotFoundError",
+        "ResumeRejectedError",
+        "RunError",
+        "ServerConflictError",
+        "StoreError",
+        "ThreadBusyError",
+        "ThreadError",
+        "ThreadIncompatibleError",
+        "ToolcribError",
+    ],
+    "messages.events": [
+        "Dropped",
+        "Event",
+        "Notice",
+        "ProcessInfo",
+        "RunFinished",
+        "RunStarted",
+        "Subagent",
+        "TextDelta",
+        "Thinking",
+        "ToolCall",
+        "ToolResult",
+    ],
+    "messages.results": ["Result", "RunReason", "Usage"],
+    "messages.secret": ["Secret"],
+    "runtime.drivers.cursor": ["Cursor"],
+    "runtime.drivers.interface": ["Dialect", "Driver"],
+    "runtime.gateway.limits": ["Limits"],
+    "runtime.threads.interface": ["ThreadRecord", "ThreadStore"],
+    "runtime.threads.memory": ["MemoryStore"],
+    "runtime.tracing": ["Tracer"],
+}
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
+_MODULES = ("errors", "testing", "tool")
+
+__all__ = [
+    "Agent",
+    "AgentClosedError",
+    "AskTimeout",
+    "CloseTimeout",
+    "ConfigurationError",
+    "Cursor",
+    "DefinitionError",
+    "Dialect",
+    "Driver",
+    "Dropped",
+    "Event",
+    "GatewayError",
+    "InvalidInputError",
+    "InvalidOutputError",
+    "LeaseLostError",
+    "Limits",
+    "MemoryStore",
+    "Notice",
+    "ProcessInfo",
+    "ProfileError",
+    "ProviderNotFoundError",
+    "Result",
+    "ResumeRejectedError",
+    "RunError",
+    "RunFinished",
+    "RunReason",
+    "RunStarted",
+    "Secret",
+    "ServerConflictError",
+    "StoreError",
+    "Stream",
+    "Subagent",
+    "System",
+    "TextDelta",
+    "Thinking",
+    "Thread",
+    "ThreadBusyError",
+    "ThreadError",
+    "ThreadIncompatibleError",
+    "ThreadRecord",
+    "ThreadStore",
+    "ToolCall",
+    "ToolResult",
+    "ToolcribError",
+    "Tracer",
+    "Usage",
+    "errors",
+    "testing",
+    "tool",
+]
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _WHERE:
+        value = getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -17,7 +17,6 @@
     ├── RunError                    a run failed; has the partial result
     │   └── ResumeRejectedError     the provider does not know the conversation
     └── ThreadError                 about threads and their store
-        ├── ThreadStoreRequiredError  the Agent has no store
         ├── ThreadBusyError         another run holds the thread
         ├── ThreadIncompatibleError the stored conversation can't go on
         ├── LeaseLostError          somebody else holds the thread now
@@ -53,7 +52,6 @@ __all__ = [
     "ThreadBusyError",
     "ThreadError",
     "ThreadIncompatibleError",
-    "ThreadStoreRequiredError",
     "ToolcribError",
 ]
 
@@ -192,10 +190,6 @@ class ResumeRejectedError(RunError):
 
 class ThreadError(ToolcribError):
     """Base of the errors about threads and their store."""
-
-
-class ThreadStoreRequiredError(ThreadError, ConfigurationError):
-    """Raised when a thread is asked of an Agent that has no thread store."""
 
 
 class ThreadBusyError(ThreadError):

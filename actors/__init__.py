@@ -1,0 +1,1 @@
+"""The actors, one file each, and the system that starts and supervises them."""

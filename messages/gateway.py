@@ -8,7 +8,14 @@ from typing import Protocol
 
 from .base import Address, Message
 
-__all__ = ["Counter", "PublishTable", "TablePublished", "TableRefused"]
+__all__ = [
+    "CloseListener",
+    "Counter",
+    "ListenerClosed",
+    "PublishTable",
+    "TablePublished",
+    "TableRefused",
+]
 
 
 class Counter(Protocol):
@@ -24,7 +31,7 @@ class Counter(Protocol):
 class PublishTable(Message):
     """Let HTTP threads see this token table, and no other, from now on.
 
-    The first table with an entry opens the listener; one without closes it.
+    Opens the listener where none is open and the table has an entry.
     """
 
     version: int
@@ -42,7 +49,7 @@ class TablePublished(Message):
     version: int
     """Which table."""
     url: str | None
-    """The listener's address; ``None`` where it has closed."""
+    """The listener's address; ``None`` where none is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +60,16 @@ class TableRefused(Message):
     """Which table."""
     error: Exception
     """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseListener(Message):
+    """Close the listener: nobody holds a token any more. Answered by `ListenerClosed`."""
+
+    reply_to: Address
+    """The registry."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerClosed(Message):
+    """No listener is open; its port is free and its connections are cut."""

@@ -1,0 +1,190 @@
+"""The Agent actor: admits runs, lends them the tools, and closes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import AgentClosedError
+from ..messages.agent import (
+    AgentClosed,
+    CancelRun,
+    CloseAgent,
+    CloseDeadlinePassed,
+    CloseTimedOut,
+    ProcessClosed,
+    ProviderStarting,
+    RunAdmitted,
+    RunEnded,
+    RunRefused,
+    RunStopping,
+    StartRun,
+    ToolsWanted,
+)
+from ..messages.base import Address, Message, RequestFailed, Undelivered
+from ..messages.cleaner import ClonesRemaining, ClonesRemoved, OwnerSealed
+from ..messages.registry import MintToken, TokenMinted, TokenRefused, TokenRetired, TokenRetiring
+from ..messages.run import ToolsFailed, ToolsReady
+from ..messages.turn import HostedServer
+from ..runtime.spec import AgentSpec
+from ..runtime.timers import Timer
+from .base import Actor, Services
+from .closing import Book, Closing
+
+__all__ = ["AgentActor", "StartRunActor"]
+
+StartRunActor = Callable[[StartRun, Address], Address]
+"""Starts the actor of a run, given what is asked and the Agent's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Closer:
+    reply_to: Address
+    timeout: float
+    timer: Timer
+
+
+class AgentActor(Actor):
+    """Owns admission, the Agent's runs and the close sequence.
+
+    Args:
+        spec: The Agent's fixed parts.
+        services: What all actors share.
+        registry: The tool registry.
+        cleaner: The profile cleaner.
+        start_run: Starts the actor of a run.
+    """
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        services: Services,
+        registry: Address,
+        cleaner: Address,
+        start_run: StartRunActor,
+    ) -> None:
+        super().__init__(spec.name, services)
+        self._spec = spec
+        self._registry = registry
+        self._cleaner = cleaner
+        self._start_run = start_run
+        self._book = Book()
+        self._closing: Closing | None = None
+        self._closers: dict[int, _Closer] = {}
+        self._closers_seen = 0
+        self._server: HostedServer | None = None
+        self._minting = False
+        self._tools_wanted: list[Address] = []
+
+    def receive(self, message: Message) -> None:
+        match message:
+            case StartRun():
+                self._admit(message)
+            case CancelRun(run_id):
+                if run_id in self._book.runs:
+                    self.send(self._book.runs[run_id], message)
+            case ToolsWanted(reply_to=run):
+                self._lend_tools(run)
+            case TokenMinted() | TokenRefused():
+                self._tools_answered(message)
+            case CloseAgent():
+                self._close(message)
+            case CloseDeadlinePassed(closer):
+                self._give_up_waiting(closer)
+            case _:
+                self._note(message)
+        self._advance()
+
+    def bounced(self, message: Undelivered | RequestFailed) -> None:
+        super().bounced(message)
+        if message.request == MintToken.__name__:
+            why = AgentClosedError(f"{message.receiver} is gone; make a new Agent.")
+            self._tools_answered(TokenRefused(why))
+
+    def _note(self, message: Message) -> None:
+        book = self._book
+        match message:
+            case RunStopping(run_id):
+                book.stopping.add(run_id)
+            case RunEnded(run_id):
+                book.runs.pop(run_id, None)
+                book.stopping.discard(run_id)
+            case ProviderStarting(driver=driver):
+                book.drivers[driver.name] = driver
+            case ProcessClosed(name):
+                book.drivers.pop(name, None)
+            case OwnerSealed():
+                book.sealed = True
+            case ClonesRemaining(clones=clones):
+                book.clones = clones
+            case ClonesRemoved():
+                book.clones_removed = True
+            case TokenRetiring(running):
+                book.running = running
+            case TokenRetired():
+                book.token_retired = True
+
+    def _admit(self, request: StartRun) -> None:
+        if self._closing is not None:
+            error = AgentClosedError(f"{self.name} is closing or closed; make a new Agent.")
+            self.send(request.reply_to, RunRefused(request.run_id, error))
+            return
+        self._book.runs[request.run_id] = self._start_run(request, self.address)
+        self.send(request.reply_to, RunAdmitted(request.run_id))
+
+    def _lend_tools(self, run: Address) -> None:
+        if self._server is not None:
+            self.send(run, ToolsReady(self._server))
+            return
+        self._tools_wanted.append(run)
+        if not self._minting:
+            self._minting = True
+            spec = self._spec
+            mint = MintToken(
+                agent=spec.name,
+                catalog=spec.catalog,
+                context=spec.context,
+                reply_to=self.address,
+            )
+            self.send(self._registry, mint)
+
+    def _tools_answered(self, answer: TokenMinted | TokenRefused) -> None:
+        self._minting = False
+        reply: Message
+        match answer:
+            case TokenMinted(url, token):
+                self._server = self._spec.server(url, token)
+                reply = ToolsReady(self._server)
+            case TokenRefused(error):
+                reply = ToolsFailed(error)
+        waiting, self._tools_wanted = self._tools_wanted, []
+        for run in waiting:
+            self.send(run, reply)
+
+    def _close(self, request: CloseAgent) -> None:
+        self._closers_seen += 1
+        closer = self._closers_seen
+        timer = self.later(request.timeout, CloseDeadlinePassed(closer))
+        self._closers[closer] = _Closer(request.reply_to, request.timeout, timer)
+        if self._closing is None:
+            self._closing = Closing(
+                self.name, self.address, self._book, self._cleaner, self._registry, self.send
+            )
+
+    def _give_up_waiting(self, number: int) -> None:
+        closer = self._closers.pop(number, None)
+        if closer is None or self._closing is None:
+            return
+        remaining = self._closing.remaining()
+        self.send(
+            closer.reply_to, CloseTimedOut(self._closing.phase, remaining, closer.timeout)
+        )
+
+    def _advance(self) -> None:
+        if self._closing is None or not self._closing.advance():
+            return
+        closers, self._closers = self._closers, {}
+        for closer in closers.values():
+            closer.timer.cancel()
+            self.send(closer.reply_to, AgentClosed(self.name))
+        self.close()

@@ -1,0 +1,228 @@
+"""The profile cleaner: every clone that exists, and its end."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ..errors import AgentClosedError
+from ..messages.base import Address, Message
+from ..messages.cleaner import (
+    ClonesRemaining,
+    ClonesRemoved,
+    MakeClone,
+    OwnerSealed,
+    RemoveClones,
+    SealOwner,
+)
+from ..messages.run import CloneFailed, CloneReady
+from ..runtime.processes.guard import Guard
+from ..runtime.profiles.clone import Clone
+from ..runtime.profiles.clones import CloneStore
+from .base import Actor, Services
+
+__all__ = ["CleanerActor"]
+
+_log = logging.getLogger("toolcrib.actors")
+_RETRY_FIRST = 0.1
+_RETRY_LONGEST = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Made(Message):
+    """A worker has made a clone."""
+
+    agent: str
+    """Whose."""
+    key: str
+    """Which of the Agent's."""
+    clone: Clone
+    """The clone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MakeFailed(Message):
+    """A worker could not make a clone."""
+
+    agent: str
+    """Whose."""
+    key: str
+    """Which of the Agent's."""
+    error: Exception
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Removed(Message):
+    """A worker has removed a clone."""
+
+    agent: str
+    """Whose."""
+    clone: Clone
+    """The clone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RemoveFailed(Message):
+    """A worker could not remove a clone."""
+
+    agent: str
+    """Whose."""
+    clone: Clone
+    """The clone."""
+    error: Exception
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RetryRemoval(Message):
+    """It is time to try again."""
+
+    agent: str
+    """Whose."""
+    clone: Clone
+    """The clone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept(Message):
+    """A worker has looked for what dead hosts left."""
+
+    removed: int
+    """How many clones it removed."""
+
+
+@dataclass(slots=True)
+class _Owner:
+    """One Agent's clones."""
+
+    making: dict[str, list[Address]] = field(default_factory=dict)
+    clones: dict[str, Clone] = field(default_factory=dict)
+    leaving: dict[Path, float] = field(default_factory=dict)
+    sealed_for: Address | None = None
+    remove_for: Address | None = None
+
+
+class CleanerActor(Actor):
+    """Makes clones, one for each Agent and key, and removes them.
+
+    Args:
+        services: What all actors share.
+        store: Where clones live; used on workers.
+        guard: Removes them if the host dies; used on workers.
+    """
+
+    def __init__(self, services: Services, store: CloneStore, guard: Guard) -> None:
+        super().__init__("system-cleaner", services)
+        self._store = store
+        self._guard = guard
+        self._owners: dict[str, _Owner] = {}
+
+    def started(self) -> None:
+        self.work(
+            self._store.sweep, lambda removed: _Swept(len(removed)), lambda _: _Swept(0)
+        )
+
+    def receive(self, message: Message) -> None:
+        match message:
+            case MakeClone():
+                self._make(message)
+            case _Made(agent, key, clone):
+                self._made(agent, key, clone)
+            case _MakeFailed(agent, key, error):
+                for run in self._owners[agent].making.pop(key):
+                    self.send(run, CloneFailed(error))
+                self._report_sealed(agent)
+            case SealOwner(agent, asker):
+                self._owners.setdefault(agent, _Owner()).sealed_for = asker
+                self._report_sealed(agent)
+            case RemoveClones(agent, asker):
+                self._remove_all(agent, asker)
+            case _Removed(agent, clone):
+                self._removed(agent, clone)
+            case _RemoveFailed(agent, clone, error):
+                self._remove_failed(agent, clone, error)
+            case _RetryRemoval(agent, clone):
+                self._remove(agent, clone)
+            case _Swept(removed):
+                if removed:
+                    _log.info("removed %d clones that dead hosts had left", removed)
+
+    def _make(self, request: MakeClone) -> None:
+        agent, key = request.agent, request.key
+        owner = self._owners.setdefault(agent, _Owner())
+        if owner.sealed_for is not None:
+            error = AgentClosedError(f"{agent} is closing; make a new Agent.")
+            self.send(request.reply_to, CloneFailed(error))
+        elif key in owner.clones:
+            self.send(request.reply_to, CloneReady(owner.clones[key].root))
+        elif key in owner.making:
+            owner.making[key].append(request.reply_to)
+        else:
+            owner.making[key] = [request.reply_to]
+            self.work(
+                partial(self._create, request),
+                lambda clone: _Made(agent, key, clone),
+                lambda error: _MakeFailed(agent, key, error),
+            )
+
+    def _create(self, request: MakeClone) -> Clone:
+        # Before there is anything to remove, so that no moment is unguarded.
+        self._guard.record_directory(self._store.host_directory, below=self._store.root)
+        return self._store.create(
+            request.agent, request.key, lambda clone: request.seed(clone.root)
+        )
+
+    def _made(self, agent: str, key: str, clone: Clone) -> None:
+        owner = self._owners[agent]
+        owner.clones[key] = clone
+        for run in owner.making.pop(key):
+            self.send(run, CloneReady(clone.root))
+        self._report_sealed(agent)
+
+    def _report_sealed(self, agent: str) -> None:
+        owner = self._owners[agent]
+        if owner.sealed_for is not None and not owner.making:
+            self.send(owner.sealed_for, OwnerSealed(agent, len(owner.clones)))
+
+    def _remove_all(self, agent: str, asker: Address) -> None:
+        owner = self._owners.setdefault(agent, _Owner())
+        owner.remove_for = asker
+        if not owner.clones:
+            self._all_removed(agent)
+        for clone in owner.clones.values():
+            if clone.root not in owner.leaving:
+                owner.leaving[clone.root] = _RETRY_FIRST
+                self._remove(agent, clone)
+
+    def _remove(self, agent: str, clone: Clone) -> None:
+        self.work(
+            partial(self._store.remove, clone),
+            lambda _: _Removed(agent, clone),
+            lambda error: _RemoveFailed(agent, clone, error),
+        )
+
+    def _removed(self, agent: str, clone: Clone) -> None:
+        owner = self._owners[agent]
+        owner.leaving.pop(clone.root, None)
+        owner.clones = {k: c for k, c in owner.clones.items() if c.root != clone.root}
+        if not owner.clones:
+            self._all_removed(agent)
+
+    def _all_removed(self, agent: str) -> None:
+        owner = self._owners.pop(agent)
+        if owner.remove_for is not None:
+            self.send(owner.remove_for, ClonesRemoved(agent))
+
+    def _remove_failed(self, agent: str, clone: Clone, error: Exception) -> None:
+        owner = self._owners[agent]
+        wait = owner.leaving[clone.root]
+        owner.leaving[clone.root] = min(wait * 2, _RETRY_LONGEST)
+        if wait == _RETRY_FIRST:
+            _log.warning("clone %s can't be removed yet: %s", clone.root, error)
+        if owner.remove_for is not None:
+            left = tuple(owner.leaving)
+            self.send(owner.remove_for, ClonesRemaining(agent, left, str(error)))
+        self.later(wait, _RetryRemoval(agent, clone))

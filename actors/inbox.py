@@ -1,0 +1,79 @@
+"""How a handle waits for an actor's answer: a mailbox for one message."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+
+from ..errors import AskTimeout, ToolcribError
+from ..messages.base import Address, Message, RequestFailed, Undelivered
+from ..runtime.tracing import Tracer
+
+__all__ = ["Inbox"]
+
+
+class Inbox:
+    """An address that takes one answer. Every wait has a deadline.
+
+    Args:
+        name: Who waits, for the trace.
+        tracer: Records the answer, where one is set.
+    """
+
+    def __init__(self, name: str = "host", tracer: Tracer | None = None) -> None:
+        self.name = name
+        self._tracer = tracer
+        self._answer: concurrent.futures.Future[Message] = concurrent.futures.Future()
+
+    def deliver(self, message: Message, sender: str) -> None:
+        """Take the answer; further ones are recorded and left aside."""
+        if self._tracer is not None:
+            self._tracer.record(sender, self.name, message)
+        try:
+            self._answer.set_result(message)
+        except concurrent.futures.InvalidStateError:
+            return
+
+    def ask(self, to: Address, message: Message, timeout: float) -> Message:
+        """Send a message that names this inbox, and wait for the answer.
+
+        Args:
+            to: Who is asked.
+            message: The question; its ``reply_to`` is this inbox.
+            timeout: How long to wait, in seconds.
+
+        Raises:
+            AskTimeout: No answer came in time.
+            ToolcribError: The actor has stopped, or failed on the question.
+        """
+        to.deliver(message, self.name)
+        try:
+            answer = self._answer.result(timeout)
+        except TimeoutError:
+            raise _late(to, message, timeout) from None
+        return _checked(answer)
+
+    async def aask(self, to: Address, message: Message, timeout: float) -> Message:
+        """Do as `ask`, without blocking the running event loop."""
+        to.deliver(message, self.name)
+        waiting = asyncio.wrap_future(self._answer)
+        try:
+            answer = await asyncio.wait_for(waiting, timeout)
+        except TimeoutError:
+            raise _late(to, message, timeout) from None
+        return _checked(answer)
+
+
+def _late(to: Address, message: Message, timeout: float) -> AskTimeout:
+    msg = f"{to.name} did not answer {type(message).__name__} within {timeout:g} s."
+    return AskTimeout(msg)
+
+
+def _checked(answer: Message) -> Message:
+    if isinstance(answer, Undelivered):
+        msg = f"{answer.receiver} has stopped, so {answer.request} reached nobody."
+        raise ToolcribError(msg)
+    if isinstance(answer, RequestFailed):
+        msg = f"{answer.receiver} failed on {answer.request}; its log has the reason."
+        raise ToolcribError(msg) from answer.error
+    return answer

@@ -1,0 +1,229 @@
+"""The system: starts the actors in order, supervises them, stops them in reverse."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from ..errors import ToolcribError
+from ..messages.agent import CloseAgent, StartRun
+from ..messages.base import Address
+from ..messages.gateway import CloseListener
+from ..messages.turn import Launch
+from ..runtime.drivers.interface import Dialect
+from ..runtime.finalizers import Finalizers
+from ..runtime.gateway.front import Listener
+from ..runtime.gateway.limits import Limits
+from ..runtime.processes.guard import Guard
+from ..runtime.processes.interface import ProcessListener
+from ..runtime.processes.session import ProviderProcess
+from ..runtime.profiles.clones import CloneStore
+from ..runtime.spec import AgentSpec
+from ..runtime.timers import Timers
+from ..runtime.tracing import Tracer
+from ..runtime.work import TurnWork
+from ..runtime.workers import Workers
+from .agent import AgentActor
+from .base import Ref, Services
+from .cleaner import CleanerActor
+from .driver import DriverActor
+from .gateway import GatewayActor
+from .inbox import Inbox
+from .registry import RegistryActor
+from .run import RunActor
+
+__all__ = ["System"]
+
+_log = logging.getLogger("toolcrib.actors")
+_EXIT_TIMEOUT = 8.0
+
+_systems: weakref.WeakSet[System] = weakref.WeakSet()
+_default: System | None = None
+_default_lock = threading.Lock()
+
+
+class System:
+    """One set of actors: registry, gateway and cleaner, and the Agents on them.
+
+    A process needs one, which `System.default` makes when the first Agent runs.
+    Make another to trace it, to give it limits of its own, or in tests.
+
+    Args:
+        limits: The gateway's limits; ``None`` for the defaults.
+        port: The loopback port for tools; 0 lets the system choose.
+        clones: The directory for profile clones; ``None`` for one below the
+            temporary directory.
+        tracer: Records every message that an actor handles.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Limits | None = None,
+        port: int = 0,
+        clones: str | os.PathLike[str] | None = None,
+        tracer: Tracer | None = None,
+    ) -> None:
+        self.limits = limits = limits or Limits()
+        self.tracer = tracer
+        self.finalizers = Finalizers("toolcrib-system-finalizers")
+        self._pid = os.getpid()
+        self._store = CloneStore(Path(clones) if clones is not None else None)
+        self._guard = Guard(self._store.host_id)
+        self._services = Services(
+            Workers("toolcrib-system-worker"), Timers("toolcrib-system-timers"), tracer
+        )
+        self._counters: dict[str, itertools.count[int]] = {}
+        self._lock = threading.Lock()
+        self._agents: list[Ref] = []
+        self._stopped = False
+        # In this order, since each is spoken to by the next; stopped in reverse.
+        self._cleaner = CleanerActor.launch(self._services, self._store, self._guard)
+        self._gateway = GatewayActor.launch(
+            self._services, lambda: Listener(limits), port, limits.shutdown
+        )
+        self._registry = RegistryActor.launch(self._services, self._gateway)
+        _systems.add(self)
+
+    @classmethod
+    def default(cls) -> System:
+        """Return the process's own system; start it, or a new one after a fork."""
+        global _default
+        with _default_lock:
+            if _default is None or not _default.healthy:
+                _default = cls()
+            return _default
+
+    @property
+    def healthy(self) -> bool:
+        """Whether all of its actors live, in this process, to take on Agents."""
+        actors = (self._cleaner, self._gateway, self._registry)
+        mine = self._pid == os.getpid()
+        return mine and not self._stopped and all(actor.is_alive() for actor in actors)
+
+    @property
+    def host(self) -> str:
+        """The random name of this host, which its children carry in ``TOOLCRIB_HOST``."""
+        return self._store.host_id
+
+    def name(self, kind: str) -> str:
+        """Return the next free name of a kind, such as ``agent-1``."""
+        with self._lock:
+            return f"{kind}-{next(self._counters.setdefault(kind, itertools.count(1)))}"
+
+    def start_agent(self, spec: AgentSpec) -> Address:
+        """Start an Agent's actor.
+
+        Raises:
+            ToolcribError: The system has stopped.
+        """
+        if not self.healthy:
+            msg = "This system has stopped; make a new System, or an Agent without one."
+            raise ToolcribError(msg)
+        agent = AgentActor.launch(
+            spec, self._services, self._registry, self._cleaner, self._run_starter(spec)
+        )
+        with self._lock:
+            self._agents = [ref for ref in self._agents if ref.is_alive()] + [agent]
+        return agent
+
+    def stop(self, timeout: float = 30.0) -> tuple[str, ...]:
+        """Close all Agents, then stop the actors in reverse order of their start.
+
+        Args:
+            timeout: How long to wait for all of it, in seconds.
+
+        Returns:
+            The names of what did not stop in time, also logged as an error;
+            empty when all did.
+        """
+        if self._stopped or self._pid != os.getpid():
+            return ()
+        self._stopped = True
+        end = time.monotonic() + timeout
+        late = self._close_agents(end)
+        self._close_listener(end)
+        for actor in (self._registry, self._gateway, self._cleaner):
+            actor.close()
+            if not actor.join(max(0.1, end - time.monotonic())):
+                late.append(actor.name)
+        if late:
+            _log.error("did not stop within %g s: %s", timeout, ", ".join(late))
+        self._services.workers.close()
+        self._services.timers.close()
+        self.finalizers.close()
+        self._guard.close()
+        self._store.close()
+        return tuple(late)
+
+    def __enter__(self) -> System:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _close_agents(self, end: float) -> list[str]:
+        with self._lock:
+            agents = [ref for ref in self._agents if ref.is_alive()]
+        left = max(0.1, end - time.monotonic())
+        for agent in agents:
+            agent.deliver(CloseAgent(left, Inbox(tracer=self.tracer)), "system")
+        return [ref.name for ref in agents if not ref.join(max(0.1, end - time.monotonic()))]
+
+    def _close_listener(self, end: float) -> None:
+        inbox = Inbox("system", self.tracer)
+        try:
+            left = max(0.1, end - time.monotonic())
+            inbox.ask(self._gateway, CloseListener(inbox), left)
+        except ToolcribError as error:
+            _log.warning("the tools' listener may still be open: %s", error)
+
+    def _run_starter(self, spec: AgentSpec) -> Callable[[StartRun, Address], Address]:
+        def start_run(request: StartRun, agent: Address) -> Address:
+            work = TurnWork(
+                spec=spec,
+                run_id=request.run_id,
+                prompt=request.prompt,
+                workspace=request.workspace,
+                thread_key=request.thread_key,
+            )
+            return RunActor.launch(
+                self.name("run"),
+                self._services,
+                request,
+                work,
+                agent,
+                self._cleaner,
+                self._start_driver,
+            )
+
+        return start_run
+
+    def _start_driver(
+        self, launch: Launch, dialect: Dialect, run: Address, agent: Address
+    ) -> Address:
+        def make(listener: ProcessListener) -> ProviderProcess:
+            return ProviderProcess(launch, dialect, listener)
+
+        name = self.name("driver")
+        return DriverActor.launch(name, self._services, make, run, agent, self._guard)
+
+
+@atexit.register
+def _stop_all() -> None:
+    # Whoever forgot to close still leaves no process and no clone behind.
+    for system in list(_systems):
+        system.stop(_EXIT_TIMEOUT)
