@@ -1,0 +1,10 @@
+"""Run the scripted provider: ``python -m toolcrib.testing.scripted_provider``."""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
