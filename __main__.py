@@ -37,9 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser(
         "demo", help="run the main job with the scripted provider: no account, no network"
     )
-    demo.add_argument(
-        "prompt", nargs="?", default="Is ISSUE-42 still open?", help="what to ask"
-    )
+    demo.add_argument("prompt", nargs="?", default="Is ISSUE-42 still open?", help="what to ask")
     demo.add_argument(
         "--diagram",
         type=Path,

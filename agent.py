@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from .errors import AgentClosedError, AskTimeout, CloseTimeout, RunError, ToolcribError
 from .messages.agent import (
@@ -196,16 +196,14 @@ class Agent:
             return
         inbox = self._inbox()
         try:
-            answer = await inbox.aask(
-                address, CloseAgent(timeout, inbox), timeout + _CLOSE_SLACK
-            )
+            answer = await inbox.aask(address, CloseAgent(timeout, inbox), timeout + _CLOSE_SLACK)
         except AskTimeout:
             raise
         except ToolcribError:
             answer = None
         self._end_close(answer)
 
-    def __enter__(self) -> Agent:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -216,7 +214,7 @@ class Agent:
     ) -> None:
         self.close()
 
-    async def __aenter__(self) -> Agent:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -420,7 +418,7 @@ class Stream:
         cancel = CancelRun(self._run_id, RunReason.CANCELLED, why)
         self._address.deliver(cancel, "host")
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -435,7 +433,7 @@ class Stream:
         except (RunError, ToolcribError):
             return  # whoever wants it asks for the result inside the block
 
-    async def __aenter__(self) -> Stream:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

@@ -81,7 +81,8 @@ def lookup_issue(key: str) -> Issue:
     """
     found = load_issues().get(key)
     if found is None:
-        raise tool.reject("not_found", "Choose the key of an issue that exists, such as ISSUE-42.")
+        advice = "Choose the key of an issue that exists, such as ISSUE-42."
+        raise tool.reject("not_found", advice)
     return Issue(key=key, title=found["title"], state=found["state"])
 
 
@@ -124,9 +125,10 @@ def record(prompt: str, out: TextIO) -> tuple[int, Recording]:
     """
     tracer = Tracer()
     code = 0
-    with tempfile.TemporaryDirectory(prefix="toolcrib-demo-") as folder, System(
-        tracer=tracer, clones=Path(folder, "clones")
-    ) as system:
+    with (
+        tempfile.TemporaryDirectory(prefix="toolcrib-demo-") as folder,
+        System(tracer=tracer, clones=Path(folder, "clones")) as system,
+    ):
         profile, workspace = Path(folder, "profile"), Path(folder, "workspace")
         profile.mkdir()
         workspace.mkdir()

@@ -176,9 +176,7 @@ class AgentActor(Actor):
         if closer is None or self._closing is None:
             return
         remaining = self._closing.remaining()
-        self.send(
-            closer.reply_to, CloseTimedOut(self._closing.phase, remaining, closer.timeout)
-        )
+        self.send(closer.reply_to, CloseTimedOut(self._closing.phase, remaining, closer.timeout))
 
     def _advance(self) -> None:
         if self._closing is None or not self._closing.advance():

@@ -87,9 +87,9 @@ class Ref(pykka.ActorRef["Actor"]):
 
     def ask(self, message: Any, **options: Any) -> Any:
         """Refuse, but for the one question that Pykka's own stop asks."""
-        if self._closing:
-            return super().ask(message, **options)
-        self._refuse("ask")
+        if not self._closing:
+            self._refuse("ask")
+        return super().ask(message, **options)
 
     def tell(self, message: Any) -> None:
         """Refuse: messages come through `deliver`."""
@@ -166,9 +166,7 @@ class Actor(pykka.ThreadingActor):
 
     def later(self, seconds: float, message: Message) -> Timer:
         """Send a message to this actor itself, some seconds from now."""
-        return self.services.timers.after(
-            seconds, lambda: self._ref.deliver(message, "timer")
-        )
+        return self.services.timers.after(seconds, lambda: self._ref.deliver(message, "timer"))
 
     def work(
         self,

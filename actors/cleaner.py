@@ -121,9 +121,7 @@ class CleanerActor(Actor):
         self._owners: dict[str, _Owner] = {}
 
     def started(self) -> None:
-        self.work(
-            self._store.sweep, lambda removed: _Swept(len(removed)), lambda _: _Swept(0)
-        )
+        self.work(self._store.sweep, lambda removed: _Swept(len(removed)), lambda _: _Swept(0))
 
     def receive(self, message: Message) -> None:
         match message:

@@ -132,4 +132,4 @@ class GatewayActor(Actor):
 
 def _registrations(table: Mapping[bytes, Counter]) -> Mapping[bytes, Registration]:
     # Messages can't name runtime's types; the registry puts nothing else in.
-    return cast(Mapping[bytes, Registration], table)
+    return cast("Mapping[bytes, Registration]", table)

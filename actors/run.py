@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..errors import RunError, ToolcribError
+from ..errors import ToolcribError
 from ..messages.agent import (
     CancelRun,
     ProviderStarting,
@@ -314,17 +314,13 @@ class RunActor(Actor):
 
     def _cancel(self, reason: RunReason, why: str) -> None:
         self._verdict.cancelled(reason, why)
-        match self._step:
-            case _Step.CHECKING | _Step.PREPARING:
-                return  # the promise to stop is given when that code returns
-            case _Step.RUNNING:
-                assert self._driver is not None
-                self.send(self._driver, CloseProcess())
-            case _Step.AWAITING_TOOLS | _Step.AWAITING_CLONE:
-                self._release()
-            case _:
-                pass
+        if self._step in {_Step.CHECKING, _Step.PREPARING}:
+            return  # foreign code is at work; the promise is given when it returns
         self._promise_to_stop()
+        if self._driver is not None:
+            self.send(self._driver, CloseProcess())
+        elif self._step in {_Step.AWAITING_TOOLS, _Step.AWAITING_CLONE}:
+            self._release()
 
     def _promise_to_stop(self) -> None:
         if not self._stop_promised:

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from ..errors import ToolcribError
 from ..messages.agent import CloseAgent, StartRun
@@ -46,7 +47,7 @@ _log = logging.getLogger("toolcrib.actors")
 _EXIT_TIMEOUT = 8.0
 
 _systems: weakref.WeakSet[System] = weakref.WeakSet()
-_default: System | None = None
+_default: list[System] = []  # none or one
 _default_lock = threading.Lock()
 
 
@@ -96,11 +97,10 @@ class System:
     @classmethod
     def default(cls) -> System:
         """Return the process's own system; start it, or a new one after a fork."""
-        global _default
         with _default_lock:
-            if _default is None or not _default.healthy:
-                _default = cls()
-            return _default
+            if not (_default and _default[0].healthy):
+                _default[:] = [cls()]
+            return _default[0]
 
     @property
     def healthy(self) -> bool:
@@ -164,7 +164,7 @@ class System:
         self._store.close()
         return tuple(late)
 
-    def __enter__(self) -> System:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from .base import Address, Message
 
-__all__ = ["ClonesRemaining", "ClonesRemoved", "MakeClone", "OwnerSealed", "RemoveClones", "SealOwner"]
+__all__ = [
+    "ClonesRemaining",
+    "ClonesRemoved",
+    "MakeClone",
+    "OwnerSealed",
+    "RemoveClones",
+    "SealOwner",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +32,7 @@ class MakeClone(Message):
     """The Agent that owns it."""
     key: str
     """What tells the Agent's clones apart."""
-    seed: Callable[[Path], None] = field(repr=False)
+    seed: Callable[[Path], object] = field(repr=False)
     """Fills the clone, given its directory; runs on a worker thread."""
     reply_to: Address
     """The run that needs it."""

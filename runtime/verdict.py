@@ -101,9 +101,7 @@ class Verdict:
         assert self._reason is not None
         rejected = self._reason is RunReason.RESUME_REJECTED
         kind = ResumeRejectedError if rejected else RunError
-        error = kind(
-            self._message, reason=self._reason, result=result, causes=tuple(self._causes)
-        )
+        error = kind(self._message, reason=self._reason, result=result, causes=tuple(self._causes))
         error.__cause__ = self._error
         return error
 

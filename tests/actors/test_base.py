@@ -176,7 +176,9 @@ def test_every_request_that_races_with_the_end_is_answered(
         inboxes = [Inbox() for _ in range(20)]
         start = threading.Barrier(2)
 
-        def send(echo: Ref = echo, inboxes: list[Inbox] = inboxes, start: threading.Barrier = start) -> None:
+        def send(
+            echo: Ref = echo, inboxes: list[Inbox] = inboxes, start: threading.Barrier = start
+        ) -> None:
             start.wait(10)
             for inbox in inboxes:
                 echo.deliver(Ask(inbox), "host")
