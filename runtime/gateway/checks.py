@@ -1,0 +1,85 @@
+"""What a request must show before its body is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from . import http
+from .limits import Limits
+from .registration import Registration
+from .tokens import digest
+
+__all__ = ["PATH", "Admitted", "check"]
+
+PATH: Final = "/mcp"
+"""The only path that is served."""
+
+Table = Mapping[bytes, Registration]
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request whose head passed every check."""
+
+    head: http.Head
+    """The head."""
+    token: bytes
+    """The digest of its token."""
+    registration: Registration
+    """What the token opens."""
+    length: int
+    """The length of the body that follows, in bytes."""
+
+
+def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admitted | http.Answer:
+    """Check a head against everything that needs no body.
+
+    The order is a promise: whoever has no token learns nothing of paths,
+    methods or sizes, and a web page that lies about its origin learns nothing
+    of tokens.
+
+    Args:
+        head: The parsed head.
+        authority: The one Host that is right, such as ``127.0.0.1:40123``.
+        table: The registrations by the digests of their tokens.
+        limits: The size of the body is checked against these.
+    """
+    if head.get("host") != authority:
+        return http.refusal(421)
+    if head.all("origin") not in ([], [f"http://{authority}"]):
+        return http.refusal(403)
+    token = _bearer(head)
+    registration = table.get(token) if token else None
+    if token is None or registration is None or registration.cancelled:
+        return http.unauthorized()
+    if head.target != PATH:
+        return http.refusal(404)
+    if head.method != "POST":
+        return http.refusal(405, ("Allow", "POST"))
+    types = head.all("content-type")
+    if len(types) != 1 or http.media_type(types[0]) != "application/json":
+        return http.refusal(415)
+    length = _length(head)
+    if length is None:
+        return http.refusal(411)
+    if length > limits.body_bytes:
+        return http.refusal(413)
+    return Admitted(head, token, registration, length)
+
+
+def _bearer(head: http.Head) -> bytes | None:
+    values = head.all("authorization")
+    if len(values) != 1:
+        return None
+    scheme, _, token = values[0].partition(" ")
+    return digest(token) if scheme.lower() == "bearer" and token else None
+
+
+def _length(head: http.Head) -> int | None:
+    # llhttp has refused anything but one row of digits.
+    value = head.get("content-length")
+    if value is None or head.all("transfer-encoding"):
+        return None
+    return int(value)

@@ -1,0 +1,150 @@
+"""One client's connection: its socket, its buffers and its clock."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+from enum import Enum, auto
+
+from . import http
+from .checks import Admitted
+from .exchange import Exchange
+from .limits import Limits
+
+__all__ = ["Connection", "Phase"]
+
+_CHUNK = 64 * 1024
+
+
+class Phase(Enum):
+    """What the front waits for on a connection."""
+
+    HEAD = auto()
+    """The rest of a head; a new connection begins here."""
+    BODY = auto()
+    """The rest of a body."""
+    BUSY = auto()
+    """An exchange's answer."""
+    IDLE = auto()
+    """Another request."""
+    ENDING = auto()
+    """The client's end: all is said, and what it still sends is thrown away."""
+
+
+class Connection:
+    """A client's connection.
+
+    The front thread owns it: it alone reads and closes. Whoever has claimed the
+    exchange replies, from any thread.
+
+    Args:
+        sock: The accepted socket, non-blocking.
+        limits: The clock is set by these.
+        wake: Tells the front that this connection needs it.
+    """
+
+    def __init__(
+        self, sock: socket.socket, limits: Limits, wake: Callable[[Connection], None]
+    ) -> None:
+        self.sock = sock
+        self.phase = Phase.HEAD
+        self.due = time.monotonic() + limits.head_timeout
+        self.inbound = bytearray()
+        self.outbound = b""
+        self.admitted: Admitted | None = None
+        self.exchange: Exchange | None = None
+        self.authenticated = False
+        self.ending = False
+        self.closed = False
+        self._limits = limits
+        self._wake = wake
+        # Held around every send and close: a descriptor that is closed while a
+        # worker sends may be another client's by the time the bytes leave.
+        self._lock = threading.Lock()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it neither runs an exchange nor has an answer to send."""
+        return self.exchange is None and not self.outbound
+
+    def receive(self) -> bool:
+        """Read what is there; ``False`` when the client is gone."""
+        try:
+            data = self.sock.recv(_CHUNK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        if not data:
+            return False
+        with self._lock:
+            if self.phase is not Phase.ENDING:
+                self.inbound += data
+        return True
+
+    def reply(self, answer: http.Answer, *, close: bool = False) -> None:
+        """Send an answer without blocking; the front sends what is left."""
+        with self._lock:
+            if self.closed:
+                return
+            self.ending = self.ending or close
+            self.outbound = http.encode(answer, close=self.ending)
+            self._send()
+            self.exchange = None
+            self.phase = Phase.IDLE
+            seconds = self._limits.write_timeout if self.outbound else self._limits.idle_timeout
+            self.due = time.monotonic() + seconds
+            attention = bool(self.outbound or self.ending or self.inbound)
+        if attention:
+            self._wake(self)
+
+    def flush(self) -> None:
+        """Send more of an answer that did not fit."""
+        with self._lock:
+            self._send()
+            if not self.outbound:
+                self.due = time.monotonic() + self._limits.idle_timeout
+
+    def proceed(self) -> None:
+        """Tell a client that asked first to send its body."""
+        with self._lock:
+            self.outbound = http.CONTINUE
+            self._send()
+
+    def hurry(self) -> None:
+        """Have the answer that is due be the last one here."""
+        with self._lock:
+            self.ending = True
+
+    def end(self, seconds: float) -> None:
+        """Send nothing more, and give the client a moment to read it all.
+
+        Closing with unread data would reset the connection, and the client
+        could lose the answer that is on its way.
+        """
+        with self._lock:
+            self.phase = Phase.ENDING
+            self.inbound.clear()
+            self.due = time.monotonic() + seconds
+            try:
+                self.sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                self.due = 0.0
+
+    def close(self) -> None:
+        """Close the socket."""
+        with self._lock:
+            self.closed = True
+            self.sock.close()
+
+    def _send(self) -> None:
+        try:
+            sent = self.sock.send(self.outbound)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.outbound, self.ending = b"", True
+            return
+        self.outbound = self.outbound[sent:]

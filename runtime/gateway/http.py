@@ -1,0 +1,180 @@
+"""HTTP/1.1 as the gateway speaks it: heads in, answers out.
+
+The grammar is llhttp's (through httptools), which refuses bare line feeds,
+folded fields, control characters and ``Transfer-Encoding`` beside
+``Content-Length``. What is stricter than llhttp is added here. The names of the
+statuses are Werkzeug's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import httptools
+
+__all__ = [
+    "CONTINUE",
+    "Answer",
+    "BadRequest",
+    "Head",
+    "busy",
+    "encode",
+    "media_type",
+    "parse_head",
+    "refusal",
+    "unauthorized",
+]
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""What a client waits for that asked before it sends a body."""
+
+_INVALID_REQUEST: Final = -32600
+
+
+class BadRequest(Exception):
+    """Raised when a head can't be served; ``status`` is the answer."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A request's head, with header names in lower case."""
+
+    method: str
+    """The method, such as ``POST``."""
+    target: str
+    """The target as sent; it begins with ``/``."""
+    fields: tuple[tuple[str, str], ...]
+    """The header fields in order, their values without surrounding blanks."""
+    keep_alive: bool
+    """Whether the client would send another request on this connection."""
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of every field of this name."""
+        return [value for key, value in self.fields if key == name]
+
+    def get(self, name: str) -> str | None:
+        """Return the value of the first field of this name."""
+        return next((value for key, value in self.fields if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response; a body is JSON."""
+
+    status: int
+    """The HTTP status."""
+    body: bytes = b""
+    """The body."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Further header fields."""
+
+
+def parse_head(data: bytes, max_fields: int) -> Head:
+    """Parse a head, which ends with an empty line.
+
+    Raises:
+        BadRequest: It is malformed, ambiguous, too long or of another version.
+    """
+    if data.count(b"\r\n") - 2 > max_fields:
+        raise BadRequest(431)
+    collector = _Collector()
+    parser = httptools.HttpRequestParser(collector)
+    try:
+        parser.feed_data(data)
+    except httptools.HttpParserUpgrade:
+        # A server may ignore the offer of another protocol.
+        pass
+    except httptools.HttpParserError:
+        raise BadRequest(400) from None
+    if not collector.complete:
+        raise BadRequest(400)
+    if parser.get_http_version() != "1.1":
+        raise BadRequest(505)
+    target = collector.target.decode("latin-1")
+    if not target.startswith("/"):
+        raise BadRequest(400)
+    head = Head(
+        parser.get_method().decode("ascii"),
+        target,
+        tuple(collector.fields),
+        parser.should_keep_alive(),
+    )
+    if len(head.all("host")) > 1:
+        raise BadRequest(400)
+    return head
+
+
+class _Collector:
+    """What httptools calls while it parses."""
+
+    def __init__(self) -> None:
+        self.target = b""
+        self.fields: list[tuple[str, str]] = []
+        self.complete = False
+
+    def on_url(self, url: bytes) -> None:
+        self.target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # llhttp keeps the blanks after a value.
+        text = value.decode("latin-1").strip(" \t")
+        self.fields.append((name.decode("latin-1").lower(), text))
+
+    def on_headers_complete(self) -> None:
+        self.complete = True
+
+
+@cache
+def _statuses() -> dict[int, str]:
+    from werkzeug.http import HTTP_STATUS_CODES
+
+    return dict(HTTP_STATUS_CODES)
+
+
+@cache
+def _option_parser() -> Callable[[str], tuple[str, dict[str, str]]]:
+    from werkzeug.http import parse_options_header
+
+    return parse_options_header
+
+
+def media_type(value: str | None) -> str:
+    """Return the media type of a Content-Type, without its parameters."""
+    return _option_parser()(value or "")[0].lower()
+
+
+def refusal(status: int, *fields: tuple[str, str]) -> Answer:
+    """Return an answer that refuses a request and says nothing but its status."""
+    error = {"code": _INVALID_REQUEST, "message": _statuses()[status]}
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":"))
+    return Answer(status, body.encode(), fields)
+
+
+def unauthorized() -> Answer:
+    """Return the answer to a request without a token that counts."""
+    return refusal(401, ("WWW-Authenticate", 'Bearer realm="toolcrib"'))
+
+
+def busy() -> Answer:
+    """Return the answer to a request for which there is no place."""
+    return refusal(503, ("Retry-After", "1"))
+
+
+def encode(answer: Answer, *, close: bool) -> bytes:
+    """Return an answer's bytes for the wire."""
+    lines = [f"HTTP/1.1 {answer.status} {_statuses()[answer.status]}"]
+    if answer.body:
+        lines.append("Content-Type: application/json")
+    lines += [f"{name}: {value}" for name, value in answer.fields]
+    lines.append(f"Content-Length: {len(answer.body)}")
+    if close:
+        lines.append("Connection: close")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + answer.body

@@ -1,0 +1,61 @@
+"""The numbers that bound the gateway."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from ...errors import ConfigurationError
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one listener accepts; every number must be positive.
+
+    Raises:
+        ConfigurationError: A number is not positive, or not of its kind.
+    """
+
+    body_bytes: int = 4 * 1024 * 1024
+    """The largest request body, in bytes."""
+    output_bytes: int = 4 * 1024 * 1024
+    """The largest tool output, in bytes of its JSON."""
+    header_bytes: int = 16 * 1024
+    """The largest request head, in bytes."""
+    header_fields: int = 64
+    """The most header fields in one request."""
+    running: int = 32
+    """The most tool calls that run at a time, in the whole process."""
+    waiting: int = 32
+    """The most requests that may wait for one of those; further ones get 503."""
+    connections: int = 128
+    """The most open connections."""
+    head_timeout: float = 5.0
+    """How long a request's head may take, in seconds."""
+    body_timeout: float = 10.0
+    """How long a request's body may take, in seconds."""
+    idle_timeout: float = 120.0
+    """How long a connection may idle between requests, in seconds."""
+    write_timeout: float = 10.0
+    """How long a client may take to read an answer, in seconds."""
+    deadline: float = 120.0
+    """How long a call may take whose tool sets no deadline, in seconds."""
+    shutdown: float = 10.0
+    """How long an orderly close may take, in seconds."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check(each.name, getattr(self, each.name), whole=each.type == "int")
+
+
+def _check(name: str, value: object, *, whole: bool) -> None:
+    kind = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kind):
+        wanted = "a whole number" if whole else "a number of seconds"
+        msg = f"Limits.{name} must be {wanted}, not {type(value).__name__}."
+        raise ConfigurationError(msg)
+    if not (value > 0 and math.isfinite(value)):
+        msg = f"Limits.{name} is {value}; give a number above 0."
+        raise ConfigurationError(msg)

@@ -1,0 +1,350 @@
+"""The front thread: every socket, every clock."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import selectors
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+
+from . import http
+from .checks import Admitted, Table, check
+from .connection import Connection, Phase
+from .exchange import Exchange
+from .limits import Limits
+from .service import Service
+
+__all__ = ["Reactor"]
+
+_log = logging.getLogger("toolcrib.gateway")
+
+_HEAD_END = b"\r\n\r\n"
+_LINGER_SECONDS = 1.0
+_ACCEPT_PAUSE_SECONDS = 0.1
+_PIPELINED_BYTES = 64 * 1024
+
+
+class Reactor:
+    """Accepts, reads, checks, times and closes; never blocks and never calls a tool.
+
+    Every method but `wake` and `close` runs on the front thread.
+
+    Args:
+        listening: The bound and listening socket; the reactor closes it.
+        limits: What to accept.
+        table: Returns the registrations of this moment, by token digest.
+        service: Who answers the requests that passed.
+    """
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        limits: Limits,
+        table: Callable[[], Table],
+        service: Service,
+    ) -> None:
+        self._listening = listening
+        self._limits = limits
+        self._table = table
+        self._service = service
+        self._authority = f"127.0.0.1:{listening.getsockname()[1]}"
+        self._connections: set[Connection] = set()
+        self._selector = selectors.DefaultSelector()
+        self._awake, self._alarm = socket.socketpair()
+        self._attention: deque[Connection] = deque()
+        self._cutoff: float | None = None
+        self._accepting = True
+        self._closing = False
+        self._next = float("inf")
+        for sock in (listening, self._awake, self._alarm):
+            sock.setblocking(False)
+        self._selector.register(listening, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._awake, selectors.EVENT_READ, self._attend)
+
+    def wake(self, connection: Connection | None = None) -> None:
+        """Have the front look at a connection, or at its own state."""
+        if connection is not None:
+            self._attention.append(connection)
+        # Full means that it will wake anyway, closed that it is gone.
+        with contextlib.suppress(OSError):
+            self._alarm.send(b"!")
+
+    def close(self, cutoff: float) -> None:
+        """Stop accepting, and end when all is answered or the cutoff has come.
+
+        Args:
+            cutoff: When to cut what still runs, as `time.monotonic` counts.
+        """
+        self._cutoff = cutoff
+        self.wake()
+
+    def run(self) -> None:
+        """Serve until `close`."""
+        try:
+            while not self._done():
+                for key, events in self._selector.select(self._pause()):
+                    self._dispatch(key.data, events)
+                now = time.monotonic()
+                if now >= self._next:
+                    self._sweep(now)
+        finally:
+            for connection in list(self._connections):
+                self._drop(connection)
+            self.discard()
+
+    def discard(self) -> None:
+        """Release what it holds; only before `run` or at its end."""
+        for sock in (self._listening, self._awake, self._alarm):
+            sock.close()
+        self._selector.close()
+
+    def _pause(self) -> float | None:
+        due = min(self._next, self._cutoff or self._next)
+        return None if due == float("inf") else max(0.0, due - time.monotonic())
+
+    def _dispatch(self, target: Callable[[], None] | Connection, events: int) -> None:
+        try:
+            if not isinstance(target, Connection):
+                target()
+                return
+            if events & selectors.EVENT_WRITE:
+                self._flush(target)
+            if events & selectors.EVENT_READ and not target.closed:
+                self._read(target)
+        except Exception:
+            # One connection may fail; the front and the others may not.
+            _log.exception("The gateway's front met an unexpected error.")
+            if isinstance(target, Connection):
+                self._drop(target)
+
+    # Connections come and go.
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listening.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        except OSError:
+            # Out of descriptors. The backlog stays readable, so asking again at
+            # once would only spin.
+            _log.warning("The gateway can't accept connections for the moment.")
+            self._selector.unregister(self._listening)
+            self._accepting = False
+            self._schedule(time.monotonic() + _ACCEPT_PAUSE_SECONDS)
+            return
+        if len(self._connections) >= self._limits.connections and not self._evict():
+            sock.close()
+            return
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = Connection(sock, self._limits, self.wake)
+        self._connections.add(connection)
+        self._selector.register(sock, selectors.EVENT_READ, connection)
+        self._schedule(connection.due)
+
+    def _evict(self) -> bool:
+        """Close the connection that is missed least; ``False`` if none is."""
+        idle = [each for each in self._connections if each.waits]
+        strangers = [each for each in idle if not each.authenticated]
+        candidates = strangers or [each for each in idle if each.phase is Phase.IDLE]
+        if not candidates:
+            return False
+        self._drop(min(candidates, key=lambda each: each.due))
+        return True
+
+    def _drop(self, connection: Connection) -> None:
+        if connection.closed:
+            return
+        self._connections.discard(connection)
+        self._selector.unregister(connection.sock)
+        if connection.exchange is not None:
+            self._service.abandon(connection.exchange)
+        self._forget_body(connection)
+        connection.close()
+
+    def _forget_body(self, connection: Connection) -> None:
+        if connection.admitted is not None:
+            self._service.release(connection.admitted.registration)
+            connection.admitted = None
+
+    # Reading.
+
+    def _read(self, connection: Connection) -> None:
+        if not connection.receive():
+            self._drop(connection)
+        elif connection.waits:
+            self._advance(connection)
+        elif len(connection.inbound) > _PIPELINED_BYTES:
+            self._drop(connection)
+
+    def _advance(self, connection: Connection) -> None:
+        if connection.ending and connection.phase is Phase.IDLE:
+            return
+        if connection.phase is Phase.IDLE and connection.inbound:
+            connection.phase = Phase.HEAD
+            connection.due = time.monotonic() + self._limits.head_timeout
+            self._schedule(connection.due)
+        if connection.phase is Phase.HEAD:
+            self._advance_head(connection)
+        if connection.phase is Phase.BODY:
+            self._advance_body(connection)
+
+    def _advance_head(self, connection: Connection) -> None:
+        data = connection.inbound
+        end = data.find(_HEAD_END, 0, self._limits.header_bytes)
+        if end < 0:
+            if len(data) >= self._limits.header_bytes:
+                self._refuse(connection, http.refusal(431))
+            elif data.count(b"\n") != data.count(b"\r\n"):
+                # llhttp would say the same, but only once the head is complete,
+                # which with bare line feeds it never is.
+                self._refuse(connection, http.refusal(400))
+            return
+        size = end + len(_HEAD_END)
+        try:
+            head = http.parse_head(bytes(data[:size]), self._limits.header_fields)
+        except http.BadRequest as error:
+            self._refuse(connection, http.refusal(error.status))
+            return
+        verdict = check(head, self._authority, self._table(), self._limits)
+        if isinstance(verdict, http.Answer):
+            self._refuse(connection, verdict)
+            return
+        connection.authenticated = True
+        if self._closing or not self._service.admit(verdict.registration):
+            self._refuse(connection, http.busy())
+            return
+        del data[:size]
+        self._expect_body(connection, verdict)
+
+    def _expect_body(self, connection: Connection, admitted: Admitted) -> None:
+        connection.admitted = admitted
+        connection.phase = Phase.BODY
+        connection.ending = not admitted.head.keep_alive
+        connection.due = time.monotonic() + self._limits.body_timeout
+        self._schedule(connection.due)
+        expectation = admitted.head.get("expect") or ""
+        if expectation.lower() == "100-continue" and len(connection.inbound) < admitted.length:
+            connection.proceed()
+
+    def _advance_body(self, connection: Connection) -> None:
+        admitted = connection.admitted
+        if admitted is None or len(connection.inbound) < admitted.length:
+            return
+        if self._table().get(admitted.token) is not admitted.registration:
+            # Retired while the body was on its way.
+            self._refuse(connection, http.unauthorized())
+            return
+        body = bytes(connection.inbound[: admitted.length])
+        del connection.inbound[: admitted.length]
+        exchange = Exchange(admitted, body, connection, self._limits.deadline)
+        connection.admitted = None
+        connection.phase = Phase.BUSY
+        connection.exchange = exchange
+        # Which tool it calls, and so its own deadline, is known only later.
+        shortest = exchange.arrived + admitted.registration.shortest_deadline
+        self._schedule(min(exchange.deadline, shortest))
+        self._service.submit(exchange)
+
+    # Answering.
+
+    def _refuse(self, connection: Connection, answer: http.Answer) -> None:
+        connection.inbound.clear()
+        self._forget_body(connection)
+        connection.reply(answer, close=True)
+
+    def _attend(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._awake.recv(4096)
+        while self._attention:
+            connection = self._attention.popleft()
+            if not connection.closed:
+                self._settle(connection)
+
+    def _flush(self, connection: Connection) -> None:
+        connection.flush()
+        self._settle(connection)
+
+    def _settle(self, connection: Connection) -> None:
+        """Do what a reply has left to do."""
+        self._schedule(connection.due)
+        wanted = selectors.EVENT_READ
+        if connection.outbound:
+            wanted |= selectors.EVENT_WRITE
+        if self._selector.get_key(connection.sock).events != wanted:
+            self._selector.modify(connection.sock, wanted, connection)
+        if connection.outbound or connection.phase is Phase.ENDING:
+            return
+        if connection.exchange is not None or connection.phase is Phase.BODY:
+            return
+        if connection.ending or self._closing:
+            connection.end(_LINGER_SECONDS)
+            self._schedule(connection.due)
+        elif connection.inbound:
+            self._advance(connection)
+
+    # Clocks.
+
+    def _schedule(self, due: float) -> None:
+        self._next = min(self._next, due)
+
+    def _sweep(self, now: float) -> None:
+        self._next = float("inf")
+        if not self._accepting and not self._closing:
+            self._accepting = True
+            self._selector.register(self._listening, selectors.EVENT_READ, self._accept)
+        for connection in list(self._connections):
+            exchange = connection.exchange
+            if exchange is None:
+                if now >= connection.due:
+                    self._time_out(connection)
+                due = connection.due
+            else:
+                if now >= exchange.deadline:
+                    self._service.expire(exchange)
+                due = exchange.deadline if connection.exchange is exchange else connection.due
+            if not connection.closed:
+                self._schedule(due)
+
+    def _time_out(self, connection: Connection) -> None:
+        unfinished = connection.phase is Phase.BODY or (
+            connection.phase is Phase.HEAD and connection.inbound
+        )
+        if unfinished and not connection.outbound:
+            self._refuse(connection, http.refusal(408))
+        else:
+            self._drop(connection)
+
+    # The end.
+
+    def _done(self) -> bool:
+        if self._cutoff is None:
+            return False
+        if not self._closing:
+            self._shut()
+        if time.monotonic() >= self._cutoff:
+            for connection in self._connections:
+                if connection.exchange is not None:
+                    self._service.cut(connection.exchange)
+            return True
+        return not self._connections
+
+    def _shut(self) -> None:
+        self._closing = True
+        if self._accepting:
+            self._selector.unregister(self._listening)
+        self._listening.close()
+        for connection in list(self._connections):
+            exchange = connection.exchange
+            if exchange is None and not connection.outbound:
+                self._drop(connection)
+                continue
+            # The answer may be leaving this very moment; look again after that.
+            connection.hurry()
+            self._attention.append(connection)
+            if exchange is not None:
+                self._service.hurry(exchange)
+        self.wake()

@@ -1,0 +1,197 @@
+"""What happens to a request between its body and its answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from . import http
+from .exchange import Exchange
+from .limits import Limits
+from .registration import Registration
+from .shares import Places, Slots
+from .workers import Workers
+
+if TYPE_CHECKING:
+    from .protocol import Protocol, ToolCall
+
+__all__ = ["Service"]
+
+# So that listing and pinging go on while every slot has a handler that hangs.
+_SPARE_WORKERS: Final = 2
+_MESSAGES: Final = {
+    "canceled": "The call was canceled.",
+    "deadline_exceeded": "The tool did not finish before its deadline.",
+}
+
+
+class Service:
+    """Runs exchanges on workers, within the limits and by their deadlines.
+
+    Args:
+        limits: How many may run and wait.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._workers = Workers(limits.running + _SPARE_WORKERS)
+        self._places = Places(limits.running + limits.waiting)
+        self._slots: Slots[Exchange] = Slots(limits.running)
+        self._lock = threading.Lock()
+        self._protocol: Protocol | None = None
+
+    def warm_up(self) -> None:
+        """Load the SDK on a worker, so that the first request finds it there."""
+        self._workers.submit(self._warm)
+
+    def share(self, agents: int) -> None:
+        """Set how many Agents share the slots and the places."""
+        self._places.owners = agents
+        self._start(self._slots.share(agents))
+
+    # The front's side; none of it blocks.
+
+    def admit(self, registration: Registration) -> bool:
+        """Take a place for a request of this Agent; ``False`` when there is none."""
+        return self._places.take(registration)
+
+    def release(self, registration: Registration) -> None:
+        """Give the place of a request back that never got its body."""
+        self._places.give(registration)
+
+    def submit(self, exchange: Exchange) -> None:
+        """Have an exchange answered; it gives its place back by itself."""
+        self._workers.submit(partial(self._read, exchange))
+
+    def expire(self, exchange: Exchange) -> None:
+        """Answer an exchange whose deadline has passed."""
+        if exchange.claim():
+            exchange.cancel("deadline_exceeded")
+            exchange.channel.reply(_failed(exchange, "deadline_exceeded"))
+            self._unqueue(exchange)
+
+    def abandon(self, exchange: Exchange) -> None:
+        """Give an exchange up whose client is gone."""
+        if exchange.claim():
+            exchange.cancel()
+            self._unqueue(exchange)
+
+    def hurry(self, exchange: Exchange) -> None:
+        """Ask an exchange's handler to end soon."""
+        exchange.cancel()
+
+    def cut(self, exchange: Exchange) -> None:
+        """Answer an exchange that takes too long for a close."""
+        if exchange.claim():
+            exchange.cancel()
+            exchange.channel.reply(_failed(exchange, "canceled"), close=True)
+            self._unqueue(exchange)
+
+    def close(self, deadline: float) -> bool:
+        """End the workers.
+
+        Args:
+            deadline: Until when to wait, as `time.monotonic` counts.
+
+        Returns:
+            Whether all of them have ended.
+        """
+        ended = self._workers.close(deadline)
+        # Without the lock, which is held for as long as the SDK loads.
+        if self._protocol is not None:
+            self._protocol.close()
+        return ended
+
+    # The workers' side.
+
+    def _warm(self) -> None:
+        self._load()
+
+    def _load(self) -> Protocol:
+        with self._lock:
+            if self._protocol is None:
+                from .protocol import Protocol
+
+                self._protocol = Protocol()
+            return self._protocol
+
+    def _read(self, exchange: Exchange) -> None:
+        admitted = exchange.admitted
+        registration = admitted.registration
+        if exchange.claimed:
+            self._places.give(registration)
+            return
+        try:
+            result = self._load().read(admitted.head, exchange.body, registration)
+        except BaseException:
+            self._finish(exchange, http.refusal(500))
+            raise
+        exchange.body = b""
+        if isinstance(result, http.Answer):
+            self._finish(exchange, result)
+        else:
+            self._queue(exchange, result)
+
+    def _queue(self, exchange: Exchange, ready: ToolCall) -> None:
+        from ..tools.context import Context
+
+        deadline = exchange.arrived + (ready.tool.deadline or self._limits.deadline)
+        exchange.call = ready
+        exchange.context = Context(ready.tool.name, deadline)
+        exchange.deadline = deadline
+        if self._slots.enter(exchange.admitted.registration, exchange):
+            self._run(exchange)
+        elif exchange.claimed:
+            # Claimed just before it began to wait, so nobody else will.
+            self._unqueue(exchange)
+
+    def _run(self, exchange: Exchange) -> None:
+        answer: http.Answer | None = None
+        try:
+            answer = self._call(exchange)
+        finally:
+            self._start(self._slots.leave(exchange.admitted.registration))
+            self._finish(exchange, answer or http.refusal(500))
+
+    def _call(self, exchange: Exchange) -> http.Answer | None:
+        from ..tools.call import call
+
+        ready, context = exchange.call, exchange.context
+        registration = exchange.admitted.registration
+        if ready is None or context is None or exchange.claimed:
+            return None
+        if not registration.enter(context):
+            return http.unauthorized()
+        try:
+            outcome = call(
+                ready.tool,
+                ready.arguments,
+                context,
+                within=registration.context,
+                output_limit=self._limits.output_bytes,
+            )
+        finally:
+            registration.exit(context)
+        return ready.answer(outcome)
+
+    def _start(self, exchanges: Iterable[Exchange]) -> None:
+        for exchange in exchanges:
+            self._workers.submit(partial(self._run, exchange))
+
+    def _unqueue(self, exchange: Exchange) -> None:
+        if self._slots.forget(exchange):
+            self._places.give(exchange.admitted.registration)
+
+    def _finish(self, exchange: Exchange, answer: http.Answer) -> None:
+        self._places.give(exchange.admitted.registration)
+        if exchange.claim():
+            exchange.channel.reply(answer)
+
+
+def _failed(exchange: Exchange, code: str) -> http.Answer:
+    if exchange.call is None:
+        # Its message is not read yet: there is no request to answer by id.
+        return http.busy()
+    return exchange.call.failed(code, _MESSAGES[code])
