@@ -85,10 +85,10 @@ def _is_system(process: psutil.Process) -> bool:
     """Tell the processes that live as long as the interpreter from those of a test."""
     try:
         command = " ".join(process.cmdline())
-    except psutil.NoSuchProcess:
-        return True
     except psutil.ZombieProcess:
         return False
+    except psutil.NoSuchProcess:
+        return True
     return "multiprocessing.resource_tracker" in command or command.endswith("guard.py")
 
 

@@ -74,7 +74,10 @@ def _bare_class(where: str, value: type, node: ast.ClassDef) -> Iterator[str]:
         if not name.startswith("_") and documented and not inspect.getdoc(plain):
             yield f"{where}.{name}"
     described = _described(node.body)
+    inherited = {name for base in value.__mro__[1:] for name in inspect.get_annotations(base)}
     for name in _fields(value, node):
+        if name in inherited:
+            continue
         if name not in described and not re.search(rf"^\s*{name}:", docstring, re.MULTILINE):
             yield f"{where}.{name}"
 

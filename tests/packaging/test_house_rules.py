@@ -27,11 +27,16 @@ BLOCKING_METHODS = {"ask", "result", "sleep", "read_text", "read_bytes", "write_
 BLOCKING_MODULES = {"subprocess", "socket", "select", "selectors"}
 # The one-shot mailbox of the public handles, which do wait, on their caller's thread.
 WAITS_FOR_HANDLES = "toolcrib.actors.inbox"
-# How the base actor passes on what Pykka's own stop asks, and empties a dead actor's mailbox.
-PYKKA_ITSELF = {
+# How the public handle of the whole system asks, on its caller's thread; and how the base
+# actor passes on what Pykka's own stop asks, and empties a dead actor's mailbox.
+NO_ACTOR_WAITS = {
+    ("toolcrib.actors.system", "inbox.ask"),
     ("toolcrib.actors.base", "super().ask"),
     ("toolcrib.actors.base", "self.actor_inbox.get"),
 }
+
+# Documented, whatever its name says.
+PRIVATE_BY_NAME_ONLY = {"sys._getframe"}
 
 Rule = Callable[[str, ast.Module], Iterator[str]]
 
@@ -66,7 +71,7 @@ def blocking_actors(module: str, tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _blocks(node):
             function = ast.unparse(node.func)
-            if (module, function) not in PYKKA_ITSELF:
+            if (module, function) not in NO_ACTOR_WAITS:
                 yield f"{module}:{node.lineno} calls {function}"
 
 
@@ -80,6 +85,33 @@ def _blocks(call: ast.Call) -> bool:
         case ast.Attribute(attr=name):
             return name in BLOCKING_METHODS
     return False
+
+
+def private_names_of_others(module: str, tree: ast.Module) -> Iterator[str]:
+    own = _defined(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _is_private(node.attr):
+            mine = node.attr in own or ast.unparse(node.value) in {"self", "cls", "super()"}
+            if not mine and ast.unparse(node) not in PRIVATE_BY_NAME_ONLY:
+                yield f"{module}:{node.lineno} uses {ast.unparse(node)}"
+        elif isinstance(node, ast.ImportFrom):
+            private = [alias.name for alias in node.names if _is_private(alias.name)]
+            yield from (f"{module}:{node.lineno} imports {name}" for name in private)
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """Return the names that a module gives: to functions, fields and attributes."""
+    names = {function.name for function in _functions(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
 
 
 def long_functions(module: str, tree: ast.Module) -> Iterator[str]:
@@ -115,6 +147,8 @@ RULES: tuple[tuple[Rule, str, str], ...] = (
     (blocking_actors, "toolcrib.actors.run", "path.read_text()"),
     (blocking_actors, "toolcrib.actors.run", "import subprocess"),
     (blocking_actors, "toolcrib.actors.run", "from socket import socket"),
+    (private_names_of_others, "toolcrib.agent", "tool._plan"),
+    (private_names_of_others, "toolcrib.agent", "from .tool import _plan"),
     (long_functions, "toolcrib.tool", "def f():\n" + "    pass\n" * FUNCTION_LINES),
     (unfinished_work, "toolcrib.tool", "raise NotImplementedError"),
     (absolute_imports_of_ourselves, "toolcrib.tool", "from toolcrib.errors import ToolcribError"),

@@ -69,4 +69,4 @@ def test_everything_type_checks_with_pyright(
     )
     needs(runs.returncode == 0, f"Node.js, which pyright runs on: {runs.stderr[-300:]}")
 
-    _passes(root, "pyright", "--pythonpath", sys.executable)
+    _passes(root, "pyright", "--project", "pyproject.toml", "--pythonpath", sys.executable)
