@@ -95,22 +95,28 @@ class _Records:
 
 
 def _wait_for_end(host: int, records: _Records) -> None:
+    os.set_blocking(0, False)
     poll = select.poll()
     poll.register(0, select.POLLIN)
     pidfd = _open_pidfd(host)
     if pidfd is not None:
         poll.register(pidfd, select.POLLIN)
-    # A process forked off the host may hold the pipe open, and what was forked
-    # off before the guard knew its number may have taken the host's place.
-    while os.getppid() == host and not records.closed:
-        ready = [fd for fd, _ in poll.poll(_LOOK_AT_PARENT * 1000)]
-        if 0 in ready:
-            data = os.read(0, 65536)
-            if not data:
-                return
+    # A process forked off the host may hold the pipe open, so its end alone is
+    # not enough; a host that died before the guard came up has no pidfd.
+    while _read(records) and os.getppid() == host and not records.closed:
+        if pidfd in [fd for fd, _ in poll.poll(_LOOK_AT_PARENT * 1000)]:
+            break
+    # What it told last may still lie in the pipe.
+    _read(records)
+
+
+def _read(records: _Records) -> bool:
+    """Take what the pipe holds; return whether there may come more."""
+    with suppress(BlockingIOError):
+        while data := os.read(0, 65536):
             records.feed(data)
-        elif pidfd in ready:
-            return
+        return False
+    return True
 
 
 def _open_pidfd(pid: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Iterator
 
@@ -25,8 +26,12 @@ class Tree:
     parent's end and never mistaken for another process with the same number.
 
     Args:
-        pgid: The child's process id, which is its group's and its session's.
+        pgid: The id of a child that leads its group and its session. It should
+            not be reaped yet: as long as it is not, its number means nobody else.
         marker: The variable's name and value.
+
+    Raises:
+        ValueError: The group can't be that of a child.
     """
 
     def __init__(self, pgid: int, marker: tuple[str, str]) -> None:
@@ -50,6 +55,7 @@ class Tree:
         """Kill every member, until none is found twice in a row.
 
         One look is not enough: a process that is just being made may be missed.
+        The group is killed as one besides, which no member can outrun by forking.
 
         Args:
             patience: Seconds to try.
@@ -60,6 +66,8 @@ class Tree:
         give_up = time.monotonic() + patience
         empty = 0
         while True:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pgid, signal.SIGKILL)
             members = self.look()
             empty = 0 if members else empty + 1
             if empty == 2:
@@ -87,7 +95,7 @@ def end_tree(
     """End a tree: ask its members, give them time, then kill what is left.
 
     Args:
-        pgid: The process id of the child that leads the group and the session.
+        pgid: The id of a child that leads its group and its session, not reaped yet.
         marker: The variable in the environment of its members, name and value.
         grace: Seconds between asking and killing.
         patience: Seconds to try killing.

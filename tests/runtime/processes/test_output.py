@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import Any
 
@@ -134,9 +135,13 @@ def test_a_flood_of_standard_error_waits_as_well(runner: Any) -> None:
         limits=ProcessLimits(events=20),
     )
     most = acknowledged = 0
+
+    def waiting() -> int:
+        return len(probe.errors) - acknowledged
+
     while acknowledged < 4900:
-        probe.wait_until(lambda: len(probe.errors) - acknowledged >= 20)
-        most = max(most, len(probe.errors) - acknowledged)
+        probe.wait_until(lambda: waiting() >= 20)
+        most = max(most, waiting())
         probe.process.acknowledge(20)
         acknowledged += 20
     probe.process.acknowledge(100_000)
@@ -250,8 +255,6 @@ def test_the_child_leads_a_session_and_inherits_the_three_pipes_only(
     runner: Any, tmp_path: Any
 ) -> None:
     with (tmp_path / "inheritable").open("w") as leak:
-        import os
-
         os.set_inheritable(leak.fileno(), True)
         probe = runner.run(
             "import os\nprint(os.getpid() == os.getsid(0) == os.getpgrp())\n"
