@@ -57,6 +57,8 @@ class Connection:
         self.exchange: Exchange | None = None
         self.authenticated = False
         self.ending = False
+        # The rest of the request may still be on its way.
+        self.refused = False
         self.closed = False
         self._limits = limits
         self._wake = wake

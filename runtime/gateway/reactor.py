@@ -9,6 +9,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from . import http
 from .checks import Admitted, Table, check
@@ -89,7 +90,7 @@ class Reactor:
                     self._dispatch(key.data, events)
                 now = time.monotonic()
                 if now >= self._next:
-                    self._sweep(now)
+                    self._dispatch(partial(self._sweep, now), 0)
         finally:
             for connection in list(self._connections):
                 self._drop(connection)
@@ -110,7 +111,8 @@ class Reactor:
             if not isinstance(target, Connection):
                 target()
                 return
-            if events & selectors.EVENT_WRITE:
+            # Closed by an earlier event of the same moment, perhaps.
+            if events & selectors.EVENT_WRITE and not target.closed:
                 self._flush(target)
             if events & selectors.EVENT_READ and not target.closed:
                 self._read(target)
@@ -253,6 +255,7 @@ class Reactor:
 
     def _refuse(self, connection: Connection, answer: http.Answer) -> None:
         connection.inbound.clear()
+        connection.refused = True
         self._forget_body(connection)
         connection.reply(answer, close=True)
 
@@ -280,9 +283,11 @@ class Reactor:
             return
         if connection.exchange is not None or connection.phase is Phase.BODY:
             return
-        if connection.ending or self._closing:
+        if connection.refused:
             connection.end(_LINGER_SECONDS)
             self._schedule(connection.due)
+        elif connection.ending or self._closing:
+            self._drop(connection)
         elif connection.inbound:
             self._advance(connection)
 

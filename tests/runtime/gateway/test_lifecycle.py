@@ -280,7 +280,8 @@ body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}
 sock = socket.create_connection(("127.0.0.1", port), 10)
 sock.sendall(
     b"POST /mcp HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\nAuthorization: Bearer token\\r\\n"
-    b"Content-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n" % (port, len(body)) + body
+    b"Content-Type: application/json\\r\\nContent-Length: %d\\r\\n\\r\\n%b"
+    % (port, len(body), body)
 )
 assert entered.wait(30)
 """
