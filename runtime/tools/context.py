@@ -1,0 +1,149 @@
+"""What a handler may ask about the call that it serves."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Literal
+
+__all__ = ["Context", "StopReason"]
+
+StopReason = Literal["canceled", "deadline_exceeded"]
+"""Why a call should stop."""
+
+_log = logging.getLogger("toolcrib.tools")
+# One lock for all contexts: it is held for a few instructions only, and a call
+# that nobody waits on then costs no lock and no event of its own.
+_lock = threading.Lock()
+
+
+class Context:
+    """A call's deadline and cancellation; safe to use from any thread.
+
+    A handler gets it through a parameter annotated ``tool.Context``. When the
+    client disconnects or cancels, when the Agent closes, or when the deadline
+    passes, a sync handler sees `cancelled` turn true and should return soon;
+    an async handler's task is cancelled.
+
+    Args:
+        tool_name: The name of the tool that is called.
+        deadline_at: When the call should be over, in seconds of
+            `time.monotonic`; ``None`` for never.
+    """
+
+    __slots__ = ("_callbacks", "_deadline_at", "_event", "_reason", "_tool_name")
+
+    def __init__(self, tool_name: str, deadline_at: float | None = None) -> None:
+        self._tool_name = tool_name
+        self._deadline_at = deadline_at
+        self._reason: StopReason | None = None
+        self._event: threading.Event | None = None
+        self._callbacks: list[Callable[[], object]] | None = None
+
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool that is called."""
+        return self._tool_name
+
+    @property
+    def deadline(self) -> float | None:
+        """The seconds left, never below zero; ``None`` without a deadline."""
+        if self._deadline_at is None:
+            return None
+        return max(0.0, self._deadline_at - time.monotonic())
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Why the call should stop; ``None`` while it may go on."""
+        if self._reason is not None:
+            return self._reason
+        return "deadline_exceeded" if self.deadline == 0 else None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the handler should stop: cancelled, or past its deadline."""
+        return self.reason is not None
+
+    def raise_if_cancelled(self) -> None:
+        """Stop here if the call should stop.
+
+        Raises:
+            concurrent.futures.CancelledError: The call was cancelled.
+            TimeoutError: The call's deadline has passed.
+        """
+        reason = self.reason
+        if reason == "deadline_exceeded":
+            msg = f"The deadline of this call of {self._tool_name} has passed; return."
+            raise TimeoutError(msg)
+        if reason is not None:
+            msg = f"This call of {self._tool_name} was cancelled; return."
+            raise CancelledError(msg)
+
+    def wait_cancelled(self, timeout: float | None = None) -> bool:
+        """Wait until the call should stop; for sync handlers that have to wait.
+
+        Args:
+            timeout: The longest to wait, in seconds; ``None`` for as long as
+                it takes.
+
+        Returns:
+            Whether the call should stop.
+        """
+        with _lock:
+            if self._event is None:
+                self._event = threading.Event()
+                if self._reason is not None:
+                    self._event.set()
+        limits = [limit for limit in (timeout, self.deadline) if limit is not None]
+        self._event.wait(min(limits, default=None))
+        return self.cancelled
+
+    def cancel(self, reason: StopReason = "canceled") -> None:
+        """Ask the handler to stop, at once; for the host's side of the call.
+
+        The first reason stays. Callbacks run in the calling thread.
+        """
+        with _lock:
+            if self._reason is not None:
+                return
+            self._reason = reason
+            callbacks, self._callbacks = self._callbacks or [], None
+            event = self._event
+        if event is not None:
+            event.set()
+        for callback in callbacks:
+            self._notify(callback)
+
+    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call back once when the call is cancelled; at once if it already is.
+
+        A deadline that passes calls back when the host reports it.
+
+        Args:
+            callback: Runs in the thread that cancels, and must not block. What
+                it raises is logged.
+
+        Returns:
+            A function that takes the callback back.
+        """
+        with _lock:
+            waiting = self._reason is None
+            if waiting:
+                self._callbacks = [*(self._callbacks or ()), callback]
+        if not waiting:
+            self._notify(callback)
+        return lambda: self._forget(callback)
+
+    def _forget(self, callback: Callable[[], object]) -> None:
+        with _lock:
+            kept = [known for known in self._callbacks or () if known is not callback]
+            self._callbacks = kept or None
+
+    def _notify(self, callback: Callable[[], object]) -> None:
+        try:
+            callback()
+        except Exception:
+            _log.exception("a cancel callback of tool %s failed", self._tool_name)
