@@ -101,11 +101,15 @@ def _directory(profile: Path, below: PurePosixPath, *, make: bool = False) -> It
 
 
 def _read(parent: int, path: PurePosixPath, left: int) -> bytes:
-    with os.fdopen(os.open(path.name, _READ, dir_fd=parent), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    descriptor = os.open(path.name, _READ, dir_fd=parent)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _not_regular(path)
         # The file may grow while it is read, so its size alone decides nothing.
-        data = file.read(left + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(left + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > left:
         raise _too_large()
     return data

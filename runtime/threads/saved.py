@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 import stat
@@ -163,9 +162,10 @@ def _file(item: object, at: str) -> ConversationFile:
     members = _typed(item, dict, at)
     _only(members, ("path", "data"), at)
     path = _typed(members["path"], str, f"{at}.path")
+    text = _typed(members["data"], str, f"{at}.data")
     try:
-        data = base64.b64decode(_typed(members["data"], str, f"{at}.data"), validate=True)
-    except binascii.Error as error:
+        data = base64.b64decode(text, validate=True)
+    except ValueError as error:
         msg = f"{at}.data is not base64"
         raise ValueError(msg) from error
     return ConversationFile(PurePosixPath(path), data)

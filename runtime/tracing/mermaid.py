@@ -118,7 +118,13 @@ def _rank(participants: Sequence[str]) -> Callable[[Arrow], Any]:
         known = label in participants
         return participants.index(label) if known else len(participants), label
 
-    return lambda arrow: (place(arrow.sender), place(arrow.receiver), arrow.text)
+    # Those that vary first, so that nothing comes between them by its name alone.
+    return lambda arrow: (
+        not arrow.varies,
+        place(arrow.sender),
+        place(arrow.receiver),
+        arrow.text,
+    )
 
 
 def _text(entry: TraceEntry, fields: Collection[str]) -> str:
