@@ -468,6 +468,8 @@ async def _arun(stream: Stream) -> Result:
 
 
 def _abandon(system: System, address: Address, run_id: str, events: EventStream) -> None:
+    if events.finished:
+        return
     why = "its stream was dropped by the application"
     cancel = CancelRun(run_id, RunReason.CANCELLED, why)
     system.finalizers.later(events.discard)

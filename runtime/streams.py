@@ -70,6 +70,11 @@ class EventStream:
         self._traceback: TracebackType | None = None
         self._waiters: set[_LoopSignal] = set()
 
+    @property
+    def finished(self) -> bool:
+        """Whether the run has its result or its error."""
+        return self._done.is_set()
+
     def publish(self, event: Event) -> None:
         """Take one event, stamped with run, thread, sequence and time. Never blocks.
 

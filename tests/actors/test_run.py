@@ -59,7 +59,7 @@ from toolcrib.runtime.tools.catalog import Catalog
 from toolcrib.runtime.work import TurnWork
 
 from .conftest import WAIT, Probe
-from .provider import Echo
+from third_party import Echo
 
 SERVER = HostedServer(
     key="toolcrib", url="u", variable="V", token=Secret("t"), tools=("say",), deadline=1

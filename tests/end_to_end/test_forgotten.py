@@ -1,0 +1,104 @@
+"""Hosts that forget to close, or die: nothing of theirs outlives them for long."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from toolcrib import Agent, System, Tracer
+
+from .conftest import WAIT, Scripted, left_of
+
+HOST = """
+import sys, threading
+from toolcrib import Agent, Cursor, System, TextDelta
+system = System(clones={clones!r})
+agent = Agent(Cursor(command={command!r}, profile={profile!r}), system=system)
+stream = agent.stream("hello")
+next(event for event in stream if isinstance(event, TextDelta))
+print(system.host, flush=True)
+{end}
+"""
+
+
+def host(scripted: Scripted, tmp_path: Path, end: str) -> subprocess.Popen[str]:
+    driver = scripted({"spawn": "child"}, {"spawn": "detached"}, {"say": "busy"}, {"hang": True})
+    program = tmp_path / "host.py"
+    program.write_text(
+        HOST.format(
+            clones=str(tmp_path / "clones"),
+            command=driver.command,
+            profile=str(tmp_path / "source"),
+            end=end,
+        )
+    )
+    return subprocess.Popen(
+        [sys.executable, "-W", "default", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_an_interpreter_that_forgets_to_close_exits_promptly_and_leaves_nothing(
+    scripted: Scripted, tmp_path: Path
+) -> None:
+    with host(scripted, tmp_path, "") as process:
+        out, err = process.communicate(timeout=WAIT)
+    assert process.returncode == 0, err
+    assert left_of(out.strip()) == []
+    assert list(tmp_path.glob("clones/*/*/owner.json")) == []
+    assert "ResourceWarning" in err
+    assert "was never closed" in err
+
+
+def test_an_interpreter_that_raises_leaves_nothing(scripted: Scripted, tmp_path: Path) -> None:
+    with host(scripted, tmp_path, "raise SystemExit(3)") as process:
+        out, err = process.communicate(timeout=WAIT)
+    assert process.returncode == 3, err
+    assert left_of(out.strip()) == []
+    assert list(tmp_path.glob("clones/*/*/owner.json")) == []
+
+
+def test_a_host_that_is_killed_leaves_nothing_for_long(scripted: Scripted, tmp_path: Path) -> None:
+    with host(scripted, tmp_path, "threading.Event().wait()") as process:
+        assert process.stdout is not None
+        marker = process.stdout.readline().strip()
+        left = [psutil.Process(pid) for pid in left_of(marker)]
+        assert len(left) >= 3  # the provider, its child, and its detached child
+        guards = psutil.Process(process.pid).children()
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(WAIT)
+    _, alive = psutil.wait_procs([*left, *guards], 5)
+    assert alive == []
+    assert list(tmp_path.glob("clones/*/*/owner.json")) == []
+
+
+def test_an_agent_that_is_dropped_warns_and_is_closed(
+    scripted: Scripted, system: System, tracer: Tracer
+) -> None:
+    agent = Agent(scripted({"say": "hi"}), system=system)
+    agent.run("hello")
+    with pytest.warns(ResourceWarning, match="was never closed"):
+        del agent
+        gc.collect()
+    tracer.wait_for(lambda entry: entry.kind == "AgentClosed", WAIT)
+    assert left_of(system.host) == []
+
+
+def test_a_system_that_stops_closes_its_agents(scripted: Scripted, tmp_path: Path) -> None:
+    system = System(clones=tmp_path / "clones")
+    agent = Agent(scripted({"say": "busy"}, {"hang": True}), system=system)
+    stream = agent.stream("hello")
+    next(iter(stream))
+    assert system.stop() == ()
+    assert left_of(system.host) == []
+    assert list(tmp_path.glob("clones/*/*/owner.json")) == []
+    agent.close()
