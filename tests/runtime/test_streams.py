@@ -193,6 +193,19 @@ def test_a_delta_that_fits_again_comes_after_the_report_of_those_that_did_not() 
     assert (report.count, report.sequence, late.sequence) == (1, 5, 6)
 
 
+def test_the_report_of_what_was_left_out_takes_a_place_of_the_capacity() -> None:
+    stream = EventStream("run_1", None, capacity=2)
+    for _ in range(3):
+        stream.publish(delta())
+    assert stream.get(0) is not None
+    stream.publish(delta())
+    stream.finish(make_result(), None)
+    kept, report = drain(stream)
+    assert isinstance(kept, TextDelta)
+    assert isinstance(report, Dropped)
+    assert report.count == 2
+
+
 def test_finish_reports_what_was_left_out_last() -> None:
     stream = EventStream("run_1", None, capacity=1)
     stream.publish(delta())
@@ -395,11 +408,11 @@ def test_a_cancelled_wait_for_the_result_cancels_nobody_else() -> None:
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
             await cancelled
+        assert len(stream._waiters) == 1
         stream.finish(make_result(), None)
         return await asyncio.wait_for(other, DEADLINE)
 
     assert asyncio.run(main()) == make_result()
-    assert not stream._waiters
 
 
 def test_an_asyncio_reader_gets_what_a_thread_publishes() -> None:
@@ -424,6 +437,9 @@ def test_an_asyncio_reader_gets_what_a_thread_publishes() -> None:
 def test_a_cancelled_read_loses_no_event_wherever_the_cancellation_falls() -> None:
     async def cancel_after(steps: int) -> None:
         stream = EventStream("run_1", None)
+        complaints: list[object] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: complaints.append(context))
         reading = asyncio.create_task(stream.aget())
         await asyncio.sleep(0)
         stream.publish(notice(1))
@@ -439,6 +455,7 @@ def test_a_cancelled_read_loses_no_event_wherever_the_cancellation_falls() -> No
         while (event := await stream.aget()) is not None:
             read.append(event)
         assert [e.sequence for e in read if e is not None] == [1, 2]
+        assert not complaints
 
     for steps in range(4):
         asyncio.run(cancel_after(steps))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import resource
 import stat
 import subprocess
 import sys
@@ -238,6 +239,21 @@ def test_saving_into_a_missing_directory_names_the_file(tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
+def test_a_failed_save_leaves_the_older_file_and_no_scrap(tmp_path: Path) -> None:
+    path = tmp_path / "threads.json"
+    store_with(make_record()).save(path)
+    big = make_record("big", files=(ConversationFile(PurePosixPath("log"), b"x" * 100_000),))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
+    try:
+        with pytest.raises(StoreError, match="can't be written"):
+            store_with(big).save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert MemoryStore.load_from(path).load("issue-42") == make_record()
+    assert names(tmp_path) == ["threads.json"]
+
+
 def test_a_reader_always_finds_a_whole_file_while_others_save(tmp_path: Path) -> None:
     path = tmp_path / "threads.json"
     store = store_with(make_record())
@@ -302,9 +318,12 @@ def test_a_damaged_file_is_refused_by_name_and_place(
     assert str(path) in str(caught.value)
 
 
+MEMBER_TWICE = b'{"format": "toolcrib-threads", "version": 1, "threads": [], "threads": []}'
+
+
 @pytest.mark.parametrize(
     "data",
-    [b"", b"{", b"\xff", b"[]", b"[" * 200_000, b'{"format": "a", "format": "b"}', b"1" * 5000],
+    [b"", b"{", b"\xff", b"[]", b"[" * 200_000, MEMBER_TWICE, b"1" * 5000],
     ids=["empty", "cut", "binary", "list", "deep", "twice", "number"],
 )
 def test_what_is_no_saved_file_is_refused_by_name(data: bytes, tmp_path: Path) -> None:
