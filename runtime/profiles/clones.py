@@ -118,7 +118,7 @@ class CloneStore:
         """
         self._check_process()
         root = clone.root
-        if root.parent != self.host_directory or root.name in {"", ".", ".."}:
+        if root.parent != self.host_directory:
             raise ProfileError(_refusal(root, f"it is not directly inside {self.host_directory}"))
         try:
             found = root.lstat()

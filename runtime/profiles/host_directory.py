@@ -54,12 +54,13 @@ def try_lock(path: Path) -> int | None:
         started the usual way don't inherit it.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Between opening and locking, a sweep may have removed the directory.
+        # Between opening and locking, a sweep may have removed the directory;
+        # and a link is never the same as what it leads to.
         if os.path.samestat(os.fstat(handle), path.lstat()):
             return handle
     except OSError:

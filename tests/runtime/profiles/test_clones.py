@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -73,6 +74,12 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert clone.profile.is_dir()
 assert CloneStore(store.root).sweep() == ()
 store.remove(clone)
+child = os.fork()
+if child == 0:
+    store.close()
+    os._exit(0)
+os.waitpid(child, 0)
+assert store.host_directory.is_dir()
 store.close()
 """
 
@@ -350,6 +357,27 @@ def test_a_forked_child_can_not_touch_its_parents_clones(tmp_path: Path) -> None
     run(FORK, tmp_path / "root")
 
     assert names(tmp_path / "root") == []
+
+
+def test_a_directory_that_a_sweep_takes_away_while_it_is_locked_is_made_again(
+    store: CloneStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+    swept: list[Path] = []
+
+    def sweep_first(handle: int, operation: int) -> None:
+        if not swept:
+            swept.append(store.host_directory)
+            store.host_directory.rmdir()
+        lock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", sweep_first)
+
+    clone = store.create("agent-1", "key-1", nothing)
+
+    assert swept
+    assert CloneStore(store.root).sweep() == ()
+    assert clone.profile.is_dir()
 
 
 def test_many_threads_and_sweeps_at_once_lose_nothing(tmp_path: Path) -> None:
