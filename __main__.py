@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,18 +57,14 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _diagrams(chosen: argparse.Namespace) -> int:
-    from .demo import PROMPT, draw, record
+    from .demo import PROMPT
+    from .demo.recording import close_diagram, run_diagram
     from .runtime.tracing import write
 
-    code, recording = record(PROMPT, io.StringIO())
-    for name, entries, title in (
-        ("run.mmd", recording.run, "A run: a host function called by a provider process"),
-        ("close.mmd", recording.close, "A close: nothing is left"),
-    ):
+    for name, text in (("run.mmd", run_diagram(PROMPT)), ("close.mmd", close_diagram())):
         path = chosen.directory / name
-        changed = write(path, draw(entries, title))
-        print(f"{path}: {'written' if changed else 'unchanged'}")
-    return code
+        print(f"{path}: {'written' if write(path, text) else 'unchanged'}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from third_party import Echo
 
 from toolcrib import (
     Event,
@@ -59,7 +60,6 @@ from toolcrib.runtime.tools.catalog import Catalog
 from toolcrib.runtime.work import TurnWork
 
 from .conftest import WAIT, Probe
-from third_party import Echo
 
 SERVER = HostedServer(
     key="toolcrib", url="u", variable="V", token=Secret("t"), tools=("say",), deadline=1

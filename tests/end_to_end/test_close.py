@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from third_party import Echo, Gate
 
 from toolcrib import (
     Agent,
@@ -25,8 +26,6 @@ from toolcrib import (
     tool,
 )
 from toolcrib.runtime.threads.interface import Lease
-
-from third_party import Echo, Gate
 
 from .conftest import WAIT, Scripted, left_of
 

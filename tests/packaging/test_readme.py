@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +14,17 @@ import pytest
 EXAMPLE = re.compile(
     r"<!-- example: (?P<name>[\w-]+) -->\s*```python\n(?P<code>.*?)```", re.DOTALL
 )
+SCRIPT = {
+    "turns": [
+        {
+            "when": {"prompt": "(?P<key>ISSUE-[0-9]+)"},
+            "steps": [
+                {"call": "lookup_issue", "arguments": {"key": "{{match.key}}"}, "save": "state"},
+                {"say": "It is {{results.state.result}}."},
+            ],
+        }
+    ]
+}
 
 
 @pytest.fixture(scope="module")
@@ -21,19 +34,32 @@ def examples(root: Path) -> dict[str, str]:
 
 
 def test_the_quickstart_runs_as_it_is_printed(examples: dict[str, str], tmp_path: Path) -> None:
-    script = tmp_path / "quickstart.py"
-    script.write_text(examples["quickstart"], encoding="utf-8")
+    program = tmp_path / "quickstart.py"
+    program.write_text(examples["quickstart"], encoding="utf-8")
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps(SCRIPT), encoding="utf-8")
+    # The CLI that `Cursor()` looks for on the path; the scripted one stands in.
+    cli = tmp_path / "bin" / "agent"
+    cli.parent.mkdir()
+    module = "toolcrib.testing.scripted_provider"
+    cli.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m {module} --script {script} "$@"\n')
+    cli.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{cli.parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+    }
 
     done = subprocess.run(
-        [sys.executable, "-W", "error", script],
+        [sys.executable, "-W", "error", program],
         cwd=tmp_path,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    assert done.stdout == "It is open.\n"
     assert not done.stderr
 
 

@@ -1,0 +1,53 @@
+"""The demonstration: the library's main job, once, with nothing but this package.
+
+An Agent lends the tool ``lookup_issue`` to a provider process: the scripted
+stand-in for a real CLI, which discovers and calls the tool over the same
+gateway, with the same token, as a real one would.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from ..errors import RunError
+from ..runtime.tracing import write
+from .recording import close_order, draw, stage
+from .show import describe
+
+__all__ = ["PROMPT", "run_demo"]
+
+PROMPT = "Is ISSUE-42 still open?"
+"""What is asked when nothing else is."""
+
+
+def run_demo(prompt: str, out: TextIO, diagram: Path) -> int:
+    """Run the demonstration.
+
+    Args:
+        prompt: What to ask.
+        out: Where to print.
+        diagram: The file for the sequence diagram of this very run.
+
+    Returns:
+        The process's exit code: 0 where the run succeeded.
+    """
+    code = 0
+    with stage() as recorder:
+        stream = recorder.agent.stream(prompt)
+        for event in stream:
+            if line := describe(event):
+                print(f"{event.sequence:>3}  {line}", file=out, flush=True)
+        try:
+            print(f"\nfinal text:\n{stream.result().text}", file=out)
+        except RunError as error:
+            print(f"\nthe run failed: {error}", file=out)
+            code = 1
+        recorder.mark_close()
+        recorder.agent.close()
+    print("\nclose, in order:", file=out)
+    for line in close_order(recorder.close):
+        print(f"  {line}", file=out)
+    write(diagram, draw(recorder.run + recorder.close, "A run and its close"))
+    print(f"\nsequence diagram of this run: {diagram}", file=out)
+    return code
