@@ -67,7 +67,13 @@ class Provider:
         self.data = self.root / "data"
         for folder in (self.home / ".cursor", self.workspace, self.data):
             folder.mkdir(parents=True)
-        inherited = {"PATH", "LANG", "COVERAGE_PROCESS_START", "PYTHONDONTWRITEBYTECODE"}
+        inherited = {
+            "PATH",
+            "PYTHONPATH",
+            "LANG",
+            "COVERAGE_PROCESS_START",
+            "PYTHONDONTWRITEBYTECODE",
+        }
         self.environment.update({k: v for k, v in os.environ.items() if k in inherited})
         self.environment |= {"HOME": str(self.home), "CURSOR_DATA_DIR": str(self.data)}
 
@@ -145,6 +151,7 @@ class ToolServer:
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, str | None]] = []
+        self.refused_version: bytes | None = None
         self._sessions = StreamableHTTPSessionManager(
             Server("tests", on_list_tools=_list_tools, on_call_tool=_call_tool),
             json_response=True,
@@ -173,9 +180,13 @@ class ToolServer:
         given = None if token is None else token.decode()
         if given != f"Bearer {TOKEN}":
             self.requests.append((scope["method"], scope["path"], given))
-            await send({"type": "http.response.start", "status": 401, "headers": []})
-            await send({"type": "http.response.body", "body": b"unauthorized"})
+            await _refuse(send, 401)
             return
+        if self.refused_version and headers.get(b"mcp-protocol-version") == self.refused_version:
+            await _refuse(send, 400)
+            return
+        if scope["method"] != "POST":
+            self.requests.append((scope["method"], scope["path"], given))
         await self._sessions.handle_request(scope, self._noting(scope, receive, given), send)
 
     def _noting(self, scope: Any, receive: Any, token: str | None) -> Any:
@@ -196,6 +207,11 @@ class ToolServer:
         self._server.force_exit = True
         self._thread.join(DEADLINE)
         self._socket.close()
+
+
+async def _refuse(send: Any, status: int) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": []})
+    await send({"type": "http.response.body", "body": b"refused"})
 
 
 async def _list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
@@ -240,4 +256,5 @@ def _tool_server() -> Iterator[ToolServer]:
 @pytest.fixture
 def tool_server(_tool_server: ToolServer) -> ToolServer:
     _tool_server.requests.clear()
+    _tool_server.refused_version = None
     return _tool_server

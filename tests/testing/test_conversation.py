@@ -165,6 +165,7 @@ def test_an_unknown_conversation_is_refused(provider: Any, session: str) -> None
     ("arguments", "word"),
     [
         (["--bogus"], "--bogus"),
+        (["--approve"], "--approve"),
         (["--mode", "dream"], "dream"),
         (["--output-format", "text"], "text"),
         (["--resume"], "--resume"),

@@ -119,6 +119,14 @@ def test_one_connection_serves_all_calls(connected: Any, tool_server: Any) -> No
     assert tool_server.rpc_methods().count("tools/call") == 2
 
 
+def test_a_stream_is_held_open_and_dropped_without_a_goodbye(
+    connected: Any, tool_server: Any
+) -> None:
+    connected.run(connected.script({"call": "say_plainly"}), "--approve-mcps")
+
+    assert {verb for verb, _, _ in tool_server.requests} == {"GET", "POST"}
+
+
 def test_the_newer_protocol_discovers_instead_of_shaking_hands(
     connected: Any, tool_server: Any
 ) -> None:
@@ -130,6 +138,20 @@ def test_the_newer_protocol_discovers_instead_of_shaking_hands(
 
     assert ended.code == 0
     assert tool_server.rpc_methods() == ["server/discover", "tools/list", "tools/call"]
+
+
+def test_a_server_that_speaks_only_the_older_protocol_is_not_taken_for_the_newer(
+    connected: Any, tool_server: Any
+) -> None:
+    tool_server.refused_version = b"2026-07-28"
+    step = {"list_tools": True, "on_error": [{"say": "{{error.message}}"}]}
+    script = connected.write_script({"protocol": "2026-07-28", "turns": [{"steps": [step]}]})
+
+    ended = connected.run(script, "--approve-mcps")
+
+    assert ended.terminal["result"] == (
+        "The MCP server toolcrib speaks 2025-11-25 instead of 2026-07-28."
+    )
 
 
 def test_listed_tools_can_be_quoted(connected: Any) -> None:
