@@ -61,8 +61,8 @@ def class_hints(cls: type, scope: Scope, tool: str) -> dict[str, Any]:
     for owner, types in owned.items():
         module = vars(sys.modules.get(owner.__module__, builtins))
         names = _local_names(owner, module, scope)
-        if owner.__name__ not in module:
-            names.setdefault(owner.__name__, owner)
+        if "<locals>" in owner.__qualname__ or owner.__name__ not in module:
+            names[owner.__name__] = owner
         hints |= _resolved(types.copy, module, names, tool)
     return hints
 
