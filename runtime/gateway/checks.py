@@ -78,8 +78,7 @@ def _bearer(head: http.Head) -> bytes | None:
 
 
 def _length(head: http.Head) -> int | None:
-    # llhttp has refused anything but one row of digits.
+    # llhttp has refused anything but one row of digits, and a length beside
+    # Transfer-Encoding.
     value = head.get("content-length")
-    if value is None or head.all("transfer-encoding"):
-        return None
-    return int(value)
+    return None if value is None else int(value)

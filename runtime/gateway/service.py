@@ -160,7 +160,7 @@ class Service:
 
         ready, context = exchange.call, exchange.context
         registration = exchange.admitted.registration
-        if ready is None or context is None or exchange.claimed:
+        if ready is None or context is None:
             return None
         if not registration.enter(context):
             return http.unauthorized()

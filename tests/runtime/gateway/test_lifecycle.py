@@ -15,7 +15,9 @@ import pytest
 from toolcrib import tool
 from toolcrib.errors import GatewayError
 from toolcrib.runtime.gateway.front import Listener
+from toolcrib.runtime.gateway.registration import Registration
 from toolcrib.runtime.gateway.tokens import digest, new_token
+from toolcrib.runtime.tools.catalog import Catalog
 
 from .conftest import DEADLINE, Client, Gate, Opener
 
@@ -168,12 +170,46 @@ def test_a_cancelled_registration_begins_nothing_and_cancels_what_runs(
     assert counter.registration.running == ("wait",)
     assert not idle.is_set()
     assert counter.call("wait").status == 401
+    assert counter.message("tools/list").status == 401
 
     gate.opened.set()
 
     assert idle.wait(DEADLINE)
     assert running.answer().failure["code"] == "canceled"
     assert counter.registration.running == ()
+
+
+def test_a_call_that_waits_when_its_registration_is_cancelled_never_runs(
+    open_counter: Opener, gate: Gate
+) -> None:
+    counter = open_counter(gate.tool(), running=1)
+    running = counter.connect().send(counter.call_bytes("wait"))
+    gate.wait_entered()
+    waiting = counter.connect().send(counter.call_bytes("wait"))
+    assert waiting.silent(0.2)
+
+    counter.registration.cancel()
+    gate.opened.set()
+
+    assert running.answer().failure["code"] == "canceled"
+    assert waiting.answer().status == 401
+    assert len(gate.contexts) == 1
+
+
+def test_a_registration_is_idle_only_after_its_last_call() -> None:
+    registration = Registration("agent", Catalog([]), contextvars.copy_context())
+    first, second = tool.Context("first"), tool.Context("second")
+    told: list[str] = []
+    assert registration.enter(first)
+    assert registration.enter(second)
+    registration.when_idle(lambda: told.append("idle"))
+    assert registration.running == ("first", "second")
+
+    registration.exit(first)
+    assert told == []
+    registration.exit(second)
+
+    assert told == ["idle"]
 
 
 def test_when_idle_is_told_once_each_and_at_once_when_nothing_runs(
@@ -230,7 +266,9 @@ def test_close_cancels_a_running_call_and_sends_its_answer(open_counter: Opener)
     client = counter.connect().send(counter.call_bytes("patient"))
     assert entered.wait(DEADLINE)
 
+    began = time.monotonic()
     assert counter.listener.close(DEADLINE)
+    assert time.monotonic() - began < DEADLINE / 2, "it is told at once, not at the end"
 
     reply = client.answer()
     assert (reply.failure["code"], reply.fields["connection"]) == ("canceled", "close")
