@@ -176,7 +176,7 @@ def test_a_cancelled_registration_begins_nothing_and_cancels_what_runs(
 
     assert idle.wait(DEADLINE)
     assert running.answer().failure["code"] == "canceled"
-    assert counter.registration.running == ()
+    assert not counter.registration.running
 
 
 def test_a_call_that_waits_when_its_registration_is_cancelled_never_runs(
