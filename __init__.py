@@ -8,7 +8,6 @@ the modules ``tool``, ``errors``, ``testing`` and ``runtime.drivers.interface``.
 from __future__ import annotations
 
 import importlib
-import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -164,8 +163,6 @@ __all__ = [
     "testing",
     "tool",
 ]
-
-logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

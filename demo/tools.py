@@ -15,8 +15,11 @@ class Issue:
     """What the tool tells of an issue."""
 
     key: str
+    """Its key."""
     title: str
+    """What it is about."""
     state: str
+    """``open`` or ``closed``."""
 
 
 @tool.define(title="Issue lookup", read_only=True, idempotent=True, revision="v1")

@@ -32,7 +32,7 @@ class MakeClone(Message):
     """The Agent that owns it."""
     key: str
     """What tells the Agent's clones apart."""
-    seed: Callable[[Path], object] = field(repr=False)
+    seed: Callable[[Path], None] = field(repr=False)
     """Fills the clone, given its directory; runs on a worker thread."""
     reply_to: Address
     """The run that needs it."""

@@ -91,7 +91,7 @@ def _is_system(process: psutil.Process) -> bool:
         return False
     except psutil.NoSuchProcess:
         return True
-    return "multiprocessing.resource_tracker" in command or command.endswith("guard.py")
+    return "multiprocessing.resource_tracker" in command or "guard_process.py" in command
 
 
 def _children() -> set[psutil.Process]:

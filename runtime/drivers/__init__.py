@@ -1,0 +1,1 @@
+"""Providers: the driver interface, and a folder for each that is built in."""

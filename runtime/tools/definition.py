@@ -75,17 +75,15 @@ def define(
     Args:
         name: What the model calls it, ``[A-Za-z][A-Za-z0-9_-]{0,47}``; as a
             decorator by default the function's name.
-        description: What it does, for the model, at most 4,000 characters; as a
-            decorator by default the first paragraph of the docstring.
-        handler: A function, sync or async, a bound method, a partial or an
-            object with ``__call__``.
+        description: What it does, at most 4,000 characters; as a decorator by
+            default the first paragraph of the docstring.
+        handler: A function, sync or async, or anything else to be called.
         title: A name for people.
         read_only: Claims that the tool changes nothing, or that it does.
         destructive: Claims that it may destroy something, or that it can't.
         idempotent: Claims that a second equal call changes nothing more.
         open_world: Claims that it reaches beyond the application.
-        revision: Names the meaning of the tool, such as ``lookup/v1``; change
-            it with the meaning, so that old conversations are not continued.
+        revision: Names its meaning, such as ``v1``; change both together.
         deadline: The longest that a hosted call may take, in seconds.
 
     Returns:

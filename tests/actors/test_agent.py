@@ -25,7 +25,7 @@ from toolcrib.messages.agent import (
     StartRun,
     ToolsWanted,
 )
-from toolcrib.messages.base import Address
+from toolcrib.messages.base import Address, Message
 from toolcrib.messages.cleaner import (
     ClonesRemaining,
     ClonesRemoved,
@@ -83,9 +83,9 @@ class House:
         self.runs.append(run)
         return run
 
-    def tell(self, *messages: object) -> None:
+    def tell(self, *messages: Message) -> None:
         for message in messages:
-            self.actor.deliver(message, "test")  # type: ignore[arg-type]
+            self.actor.deliver(message, "test")
 
     def admit(self, run_id: str) -> Probe:
         host = Probe("host")
@@ -180,7 +180,7 @@ def test_close_goes_through_its_phases_in_order(house: House, tracer: Tracer) ->
     host.expect(AgentClosed)
 
 
-PHASES = {
+PHASES: dict[str, list[Message]] = {
     "cancelling_runs": [],
     "closing_processes": [RunStopping("r")],
     "draining_runs": [RunStopping("r"), ProcessClosed("driver-1")],
@@ -207,7 +207,7 @@ LEFT = {
     "removing_clones": (f"clone {PurePosixPath('/clones/1')}",),
     "revoking_token": ("a handler of tool echo",),
 }
-REST = [
+REST: list[Message] = [
     RunEnded("r"),
     ProcessClosed("driver-1"),
     OwnerSealed("agent-1", 1),

@@ -57,8 +57,12 @@ def agent() -> Probe:
     return Probe("agent")
 
 
-def make(cleaner: Ref, run: Probe, seed: Callable[[Path], object] = Path.exists) -> None:
-    cleaner.deliver(MakeClone(agent="a", key="k", seed=seed, reply_to=run), "test")
+def _plain(root: Path) -> None:
+    assert root.is_dir()
+
+
+def make(cleaner: Ref, run: Probe, seed: Callable[[Path], None] | None = None) -> None:
+    cleaner.deliver(MakeClone(agent="a", key="k", seed=seed or _plain, reply_to=run), "test")
 
 
 def test_a_clone_is_made_once_for_a_key_and_seeded(cleaner: Ref, run: Probe) -> None:

@@ -151,7 +151,7 @@ def test_a_tool_without_revision_is_refused_in_a_thread(
         assert agent.run("hello").text == "x"  # outside a thread it is fine
 
 
-FAULTS = {
+FAULTS: dict[str, tuple[list[dict[str, object]], RunReason]] = {
     "garbage": ([{"say": "so far"}, {"print": "{not json"}], RunReason.PROTOCOL_ERROR),
     "death": ([{"say": "so far"}, {"die": "SIGKILL"}], RunReason.PROVIDER_DIED),
     "silence": ([{"say": "so far"}, {"exit": 0}], RunReason.PROVIDER_DIED),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -86,9 +85,10 @@ def test_an_agent_that_is_dropped_warns_and_is_closed(
 ) -> None:
     agent = Agent(scripted({"say": "hi"}), system=system)
     agent.run("hello")
+    agents = [agent]
+    del agent
     with pytest.warns(ResourceWarning, match="was never closed"):
-        del agent
-        gc.collect()
+        agents.clear()
     tracer.wait_for(lambda entry: entry.kind == "AgentClosed", WAIT)
     assert left_of(system.host) == []
 

@@ -40,10 +40,12 @@ def ended(tracer: Tracer) -> None:
 def test_leaving_an_iteration_early_ends_the_run(
     agent: Agent, system: System, tracer: Tracer
 ) -> None:
-    for event in agent.stream("hello"):
-        if isinstance(event, TextDelta):
-            break
-    del event
+    def leave_early() -> None:
+        for event in agent.stream("hello"):
+            if isinstance(event, TextDelta):
+                return
+
+    leave_early()
     gc.collect()
     ended(tracer)
     assert left_of(system.host) == []

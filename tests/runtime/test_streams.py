@@ -8,67 +8,30 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
+from stream_events import (
+    CONTENT,
+    DEADLINE,
+    ESSENTIAL,
+    delta,
+    drain,
+    finished,
+    make_error,
+    make_result,
+    notice,
+    started,
+)
 
 from toolcrib.errors import AskTimeout, RunError, ToolcribError
 from toolcrib.messages.events import (
     Dropped,
     Event,
     Notice,
-    ProcessInfo,
     RunFinished,
     RunStarted,
-    Subagent,
     TextDelta,
-    Thinking,
-    ToolCall,
-    ToolResult,
 )
-from toolcrib.messages.results import Result, RunReason
+from toolcrib.messages.results import Result
 from toolcrib.runtime.streams import EventStream
-
-DEADLINE = 20.0
-
-
-def make_result(text: str = "done") -> Result:
-    return Result(
-        run_id="run_1",
-        thread_key=None,
-        provider="cursor",
-        model=None,
-        text=text,
-        usage=None,
-        session_id=None,
-        exit_code=0,
-        terminal=None,
-        stderr="",
-    )
-
-
-def make_error(message: str = "it failed") -> RunError:
-    return RunError(message, reason=RunReason.PROVIDER_FAILED, result=make_result(""))
-
-
-def started() -> RunStarted:
-    return RunStarted(provider="cursor", prompt="hello")
-
-
-def finished() -> RunFinished:
-    return RunFinished(ok=True, reason=None, message="", text="done", usage=None)
-
-
-def delta(text: str = "x") -> TextDelta:
-    return TextDelta(text=text)
-
-
-def notice(number: int = 0) -> Notice:
-    return Notice(kind="test", message=str(number))
-
-
-def drain(stream: EventStream) -> list[Event]:
-    events: list[Event] = []
-    while (event := stream.get(DEADLINE)) is not None:
-        events.append(event)
-    return events
 
 
 class WatchedStream(EventStream):
@@ -84,29 +47,6 @@ class WatchedStream(EventStream):
 
     def until_waiting(self) -> None:
         assert self._waiting.acquire(timeout=DEADLINE)
-
-
-CONTENT: list[Event] = [
-    delta(),
-    Thinking(text="x"),
-    Subagent(agent_id="a", name="n", kind="delta"),
-    ProcessInfo(kind="stderr", pid=1, text="line"),
-]
-ESSENTIAL: list[Event] = [
-    TextDelta(text="", phase="start"),
-    TextDelta(text="", phase="end"),
-    Thinking(text="", phase="start"),
-    Thinking(text="", phase="end"),
-    Subagent(agent_id="a", name="n", kind="started"),
-    Subagent(agent_id="a", name="n", kind="finished"),
-    ProcessInfo(kind="spawned", pid=1),
-    ProcessInfo(kind="exited", pid=1, exit_code=0),
-    ToolCall(call_id="1", name="t", arguments={}, hosted=True),
-    ToolResult(call_id="1", name="t", text="", is_error=False, hosted=True),
-    notice(),
-    started(),
-    finished(),
-]
 
 
 def test_events_come_in_order_with_the_runs_stamp_and_all_that_their_maker_set() -> None:

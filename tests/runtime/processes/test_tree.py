@@ -146,11 +146,10 @@ def test_a_known_member_is_not_mistaken_for_a_later_process_with_its_number(
 ) -> None:
     child, bystander = start(SLEEP), start(SLEEP, "another")
     tree = Tree(child.pid, marker)
-    tree.look()
-    (member,) = tree._known
-    # The number is used again, as it were: only the time of creation differs.
-    monkeypatch.setattr(member, "_pid", bystander.pid)
-    monkeypatch.setattr(member._proc, "pid", bystander.pid)
+    # The number is in use again, as it were: only the time of creation differs.
+    member = psutil.Process(bystander.pid)
+    monkeypatch.setattr(member, "_ident", (bystander.pid, 1.0))
+    tree._known.add(member)
     assert tree.end() == ()
     assert lives(bystander.pid)
 

@@ -151,10 +151,10 @@ def test_a_type_that_is_not_known_is_refused_with_tool_parameter_and_advice(kind
             taking(nested)
         assert caught.value.tool == "taking"
         assert caught.value.parameter is not None
-        with pytest.raises(DefinitionError) as caught:
+        with pytest.raises(DefinitionError) as refused:
             giving(nested)
-        assert caught.value.parameter is not None
-    assert len(str(caught.value)) > len("tool giving: return: ")
+        assert refused.value.parameter is not None
+        assert len(str(refused.value)) > len("tool giving: return: ")
 
 
 def test_a_dataclass_that_its_fields_do_not_make_is_no_input() -> None:
