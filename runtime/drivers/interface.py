@@ -46,6 +46,7 @@ __all__ = [
     "Preflight",
     "ProcessExit",
     "Step",
+    "Stop",
     "TurnOutcome",
     "TurnRequest",
     "Write",
@@ -113,7 +114,14 @@ class Finished:
     """The terminal record came: the process should end by itself now."""
 
 
-Step = Emit | Write | CloseInput | Finished
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the process now, before its terminal record, such as where the tools
+    are missing. It is asked to end and killed after the launch's grace; the end
+    counts as forced, so the dialect has to remember why."""
+
+
+Step = Emit | Write | CloseInput | Finished | Stop
 """What a dialect wants done, in order."""
 
 

@@ -14,7 +14,7 @@ from typing import ParamSpec
 from ...messages.events import Event
 from ...messages.results import RunReason
 from ...messages.turn import Launch, ProcessExit, TurnOutcome
-from ..drivers.interface import CloseInput, Dialect, Emit, Finished, Step, Write
+from ..drivers.interface import CloseInput, Dialect, Emit, Finished, Step, Stop, Write
 from .child import Child, Stream
 from .credit import Credit
 from .guard import Guard
@@ -251,6 +251,8 @@ class Pump:
             case Finished():
                 self._child.close_input()
                 self._expect_end(self._linger)
+            case Stop():
+                self._expect_end(0)
             case _:
                 msg = f"{step!r} is not a step; see toolcrib.runtime.drivers.interface."
                 raise TypeError(msg)

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from toolcrib.messages.results import RunReason
-from toolcrib.runtime.drivers.interface import Dialect, Write
+from toolcrib.runtime.drivers.interface import Dialect, Stop, Write
 from toolcrib.runtime.processes.interface import ProcessLimits, SpawnError
 
 Lives = Callable[[int], bool]
@@ -161,6 +161,18 @@ def test_the_terminal_record_closes_the_input(runner: Any) -> None:
     probe = runner.run("import sys; print('DONE', flush=True); sys.stdin.read(); sys.exit(0)")
     assert probe.code == 0
     assert not probe.exit.forced
+
+
+def test_a_dialect_can_end_the_process_before_its_terminal_record(runner: Any) -> None:
+    class Stopping(runner.LineDialect):  # type: ignore[misc]
+        def line(self, text: str) -> tuple[Any, ...]:
+            return (*super().line(text), Stop())
+
+    probe = runner.run("import time; print('x', flush=True); time.sleep(60)", dialect=Stopping())
+    assert probe.texts == ["x"]
+    assert probe.exit.forced
+    assert probe.code == -signal.SIGTERM
+    assert not probe.verdict.ok
 
 
 def test_a_process_that_closed_its_output_may_linger_only(runner: Any) -> None:
