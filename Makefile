@@ -3,6 +3,7 @@
 #
 #   make demo       install, and run the main job without account and network
 #   make test       everything; the last line is pytest's own
+#   make clis       install the provider CLIs that the tests run, into .cache/clis
 #   make check      the fast loop: formatting, lint, layers, types, tests that are not slow
 #   make diagrams   draw the diagrams anew, from a recorded run
 #   make format     format the code and fix what can be fixed
@@ -13,7 +14,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check diagrams format clean
+.PHONY: help demo test clis check diagrams format clean
 .DELETE_ON_ERROR:
 
 VENV ?= .venv
@@ -23,6 +24,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c '$(IS_NEW)' 2>/dev/null && echo $$python && break; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# More than a gigabyte, so that every environment of the checkout shares them.
+CLIS := .cache/clis
 STATIC := tests/packaging/test_static_checks.py
 
 # What decides the installed packages; a stamp older than these installs again.
@@ -51,8 +54,13 @@ demo: $(BIN)/.installed
 	@mkdir -p .cache
 	@$(BIN)/toolcrib demo --diagram .cache/demo.mmd
 
-test: $(BIN)/.developing
+test: $(BIN)/.developing clis
 	@$(BIN)/python -m pytest --durations=10 --cov
+
+clis: $(CLIS)/.installed
+
+$(CLIS)/.installed: tests/real_providers/clis.txt | $(BIN)/.created
+	@.ci/clis $(BIN)/python $(CLIS) tests/real_providers/clis.txt
 
 # The static checks come first: they are quick, and most often at fault.
 check: $(BIN)/.developing
