@@ -35,6 +35,7 @@ from .runtime.tools.catalog import Catalog
 from .runtime.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from .actors.base import Ref
     from .actors.inbox import Inbox
     from .actors.system import System
 
@@ -97,7 +98,7 @@ class Agent:
         self._variable = new_variable()
         self._system = system
         self._lock = threading.Lock()
-        self._address: Address | None = None
+        self._address: Ref | None = None
         self._closed = False
 
     @property
@@ -231,7 +232,7 @@ class Agent:
 
     def __del__(self, warn: object = warnings.warn) -> None:
         address = self.__dict__.get("_address")
-        if self.__dict__.get("_closed", True) or address is None:
+        if self.__dict__.get("_closed", True) or address is None or not address.alive:
             return
         if callable(warn):
             warn(f"{self!r} was never closed", ResourceWarning, source=self)
@@ -269,7 +270,7 @@ class Agent:
                 msg = f"{address.name} answered {type(answer).__name__} to StartRun."
                 raise ToolcribError(msg)
 
-    def _start(self) -> Address:
+    def _start(self) -> Ref:
         from .actors.system import System
 
         with self._lock:
@@ -298,7 +299,7 @@ class Agent:
 
         return Inbox(tracer=self._system.tracer if self._system else None)
 
-    def _begin_close(self) -> Address | None:
+    def _begin_close(self) -> Ref | None:
         with self._lock:
             if self._address is None:
                 self._closed = True

@@ -9,7 +9,8 @@ What it adds, and why plain Pykka is not enough:
 * `Ref` ignores the ``stop`` that the application's own
   ``ActorRegistry.stop_all()`` sends, and refuses proxies and Pykka's ``ask``.
 * A message is either handled or answered with `Undelivered`, also when it
-  races with the actor's end.
+  races with the actor's end, and when the actor's thread was killed from
+  outside, which Pykka does not notice.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ class Services:
     """Sends messages later."""
     tracer: Tracer | None = None
     """Records every message that is handled, where one is set."""
+    report: Callable[[str, BaseException], None] | None = None
+    """Told of every exception that an actor did not expect: its name and the
+    exception. Runs on the actor's thread; only takes note."""
 
 
 class _Letter(NamedTuple):
@@ -57,14 +61,20 @@ class Ref(pykka.ActorRef["Actor"]):
     def __init__(self, actor: Actor, name: str) -> None:
         super().__init__(actor)
         self.name = name
+        self.thread: threading.Thread | None = None
         self._mailbox = threading.Lock()
         self._closing = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether the actor still handles messages."""
+        return self.is_alive() and (self.thread is None or self.thread.is_alive())
 
     def deliver(self, message: Message, sender: str) -> None:
         """Put the message into the mailbox, or bounce it. See `Address`."""
         # The lock makes "alive?" and "put" one step, against the actor's end.
         with self._mailbox:
-            alive = self.is_alive()
+            alive = self.alive
             if alive:
                 super().tell(_Letter(sender, message))
         if not alive:
@@ -79,7 +89,10 @@ class Ref(pykka.ActorRef["Actor"]):
 
     def join(self, timeout: float) -> bool:
         """Wait for the actor's end; return whether it came in time (seconds)."""
-        return self.actor_stopped.wait(timeout)
+        if self.thread is None:  # it has only just begun
+            return self.actor_stopped.wait(timeout)
+        self.thread.join(timeout)
+        return not self.thread.is_alive()
 
     def stop(self, *, block: bool = True, timeout: float | None = None) -> Any:
         """Do nothing: only the system ends its actors."""
@@ -192,11 +205,13 @@ class Actor(pykka.ThreadingActor):
         self._ref.close()
 
     def on_start(self) -> None:
-        threading.current_thread().name = f"toolcrib-{self.name}"
+        self._ref.thread = threading.current_thread()
+        self._ref.thread.name = f"toolcrib-{self.name}"
         try:
             self.started()
-        except BaseException:
+        except BaseException as error:
             _log.exception("%s failed as it started", self.name)
+            self._report(error)
 
     def on_receive(self, message: Any) -> None:
         letter: _Letter = message
@@ -226,8 +241,13 @@ class Actor(pykka.ThreadingActor):
             elif isinstance(envelope.message, _Letter):
                 bounce(self.name, envelope.message.message)
 
+    def _report(self, error: BaseException) -> None:
+        if self.services.report is not None:
+            self.services.report(self.name, error)
+
     def _crashed_safely(self, message: Message, error: BaseException) -> None:
         try:
+            self._report(error)
             self.crashed(message, error)
         except BaseException:
             _log.exception("%s failed while it dealt with a failure", self.name)

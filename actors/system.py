@@ -8,7 +8,9 @@ import logging
 import os
 import threading
 import time
+import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -45,6 +47,8 @@ __all__ = ["System"]
 
 _log = logging.getLogger("toolcrib.actors")
 _EXIT_TIMEOUT = 8.0
+_FAULTS = 3
+_FAULTS_SECONDS = 60.0
 
 _systems: weakref.WeakSet[System] = weakref.WeakSet()
 _default: list[System] = []  # none or one
@@ -80,12 +84,17 @@ class System:
         self._store = CloneStore(Path(clones) if clones is not None else None)
         self._guard = Guard(self._store.host_id)
         self._services = Services(
-            Workers("toolcrib-system-worker"), Timers("toolcrib-system-timers"), tracer
+            Workers("toolcrib-system-worker"),
+            Timers("toolcrib-system-timers"),
+            tracer,
+            self._take_note,
         )
+        self._faults: deque[tuple[float, str]] = deque(maxlen=100)
         self._counters: dict[str, itertools.count[int]] = {}
         self._lock = threading.Lock()
         self._agents: list[Ref] = []
         self._stopped = False
+        self._down = False
         # In this order, since each is spoken to by the next; stopped in reverse.
         self._cleaner = CleanerActor.launch(self._services, self._store, self._guard)
         self._gateway = GatewayActor.launch(
@@ -104,10 +113,20 @@ class System:
 
     @property
     def healthy(self) -> bool:
-        """Whether all of its actors live, in this process, to take on Agents."""
+        """Whether it can take on Agents.
+
+        It can't once it has stopped, in a forked child, when one of its actors
+        has died, or when one has failed three times within a minute: then its
+        state is no longer to be trusted, and `default` makes a new system. The
+        Agents that it has go on as well as they can.
+        """
         actors = (self._cleaner, self._gateway, self._registry)
         mine = self._pid == os.getpid()
-        return mine and not self._stopped and all(actor.is_alive() for actor in actors)
+        return (
+            mine
+            and not self._stopped
+            and all(actor.alive and not self._unreliable(actor.name) for actor in actors)
+        )
 
     @property
     def host(self) -> str:
@@ -119,24 +138,27 @@ class System:
         with self._lock:
             return f"{kind}-{next(self._counters.setdefault(kind, itertools.count(1)))}"
 
-    def start_agent(self, spec: AgentSpec) -> Address:
+    def start_agent(self, spec: AgentSpec) -> Ref:
         """Start an Agent's actor.
 
         Raises:
             ToolcribError: The system has stopped.
         """
-        if not self.healthy:
-            msg = "This system has stopped; make a new System, or an Agent without one."
-            raise ToolcribError(msg)
-        agent = AgentActor.launch(
-            spec, self._services, self._registry, self._cleaner, self._run_starter(spec)
-        )
         with self._lock:
-            self._agents = [ref for ref in self._agents if ref.is_alive()] + [agent]
+            if not self.healthy:
+                msg = "This system has stopped or failed; make a new one, or an Agent without it."
+                raise ToolcribError(msg)
+            agent = AgentActor.launch(
+                spec, self._services, self._registry, self._cleaner, self._run_starter(spec)
+            )
+            self._agents = [ref for ref in self._agents if ref.alive] + [agent]
         return agent
 
     def stop(self, timeout: float = 30.0) -> tuple[str, ...]:
         """Close all Agents, then stop the actors in reverse order of their start.
+
+        Takes no new Agent from now on. If something does not stop in time, the
+        rest stays up for it; call this again to go on.
 
         Args:
             timeout: How long to wait for all of it, in seconds.
@@ -145,24 +167,30 @@ class System:
             The names of what did not stop in time, also logged as an error;
             empty when all did.
         """
-        if self._stopped or self._pid != os.getpid():
+        if self._down or self._pid != os.getpid():
             return ()
-        self._stopped = True
         end = time.monotonic() + timeout
         late = self._close_agents(end)
-        self._close_listener(end)
-        for actor in (self._registry, self._gateway, self._cleaner):
-            actor.close()
-            if not actor.join(max(0.1, end - time.monotonic())):
-                late.append(actor.name)
+        if not late:
+            # Not before, since an Agent that still closes needs its peers.
+            self._close_listener(end)
+            late = self._stop_actors(end)
         if late:
             _log.error("did not stop within %g s: %s", timeout, ", ".join(late))
+            return tuple(late)
+        self._down = True
         self._services.workers.close()
         self._services.timers.close()
         self.finalizers.close()
         self._guard.close()
         self._store.close()
-        return tuple(late)
+        return ()
+
+    @property
+    def open_agents(self) -> tuple[str, ...]:
+        """The names of the Agents that run and are not closed."""
+        with self._lock:
+            return tuple(ref.name for ref in self._agents if ref.alive)
 
     def __enter__(self) -> Self:
         return self
@@ -175,13 +203,29 @@ class System:
     ) -> None:
         self.stop()
 
+    def _take_note(self, name: str, error: BaseException) -> None:
+        self._faults.append((time.monotonic(), name))
+
+    def _unreliable(self, name: str) -> bool:
+        since = time.monotonic() - _FAULTS_SECONDS
+        return sum(who == name and when > since for when, who in list(self._faults)) >= _FAULTS
+
     def _close_agents(self, end: float) -> list[str]:
         with self._lock:
-            agents = [ref for ref in self._agents if ref.is_alive()]
+            self._stopped = True
+            agents = [ref for ref in self._agents if ref.alive]
         left = max(0.1, end - time.monotonic())
         for agent in agents:
             agent.deliver(CloseAgent(left, Inbox(tracer=self.tracer)), "system")
         return [ref.name for ref in agents if not ref.join(max(0.1, end - time.monotonic()))]
+
+    def _stop_actors(self, end: float) -> list[str]:
+        late = []
+        for actor in (self._registry, self._gateway, self._cleaner):
+            actor.close()
+            if not actor.join(max(0.1, end - time.monotonic())):
+                late.append(actor.name)
+        return late
 
     def _close_listener(self, end: float) -> None:
         inbox = Inbox("system", self.tracer)
@@ -226,4 +270,6 @@ class System:
 def _stop_all() -> None:
     # Whoever forgot to close still leaves no process and no clone behind.
     for system in list(_systems):
+        for name in system.open_agents:
+            warnings.warn(f"{name} was never closed", ResourceWarning, stacklevel=1)
         system.stop(_EXIT_TIMEOUT)
