@@ -1,4 +1,4 @@
-"""For the tests of applications: a provider that follows a script.
+"""For the tests of applications: a provider and a model that follow a script.
 
 Loaded on first use, since the scripted provider passes through here as it
 starts.
@@ -6,21 +6,52 @@ starts.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .cursor import scripted_cursor
+    from .model_server import (
+        CallTool,
+        ModelMessage,
+        ModelRequest,
+        ModelServer,
+        OfferedTool,
+        ProviderSetup,
+        Refuse,
+        Reply,
+        RunShell,
+        Say,
+        Script,
+        Think,
+        Turn,
+    )
 
-__all__ = ["scripted_cursor"]
+__all__ = [
+    "CallTool",
+    "ModelMessage",
+    "ModelRequest",
+    "ModelServer",
+    "OfferedTool",
+    "ProviderSetup",
+    "Refuse",
+    "Reply",
+    "RunShell",
+    "Say",
+    "Script",
+    "Think",
+    "Turn",
+    "scripted_cursor",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name != "scripted_cursor":
+    if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from .cursor import scripted_cursor
-
-    return scripted_cursor
+    home = "cursor" if name == "scripted_cursor" else "model_server"
+    value: object = getattr(importlib.import_module(f".{home}", __name__), name)
+    return value
 
 
 def __dir__() -> list[str]:
