@@ -1,0 +1,62 @@
+"""The options that every driver of a command line has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
+
+from ...errors import ConfigurationError
+from .environment import check_variables
+
+__all__ = ["CommandOptions", "settle"]
+
+
+class CommandOptions(Protocol):
+    """The fields of a frozen driver that `settle` looks after."""
+
+    @property
+    def command(self) -> str | Sequence[str] | None:
+        """The command to start."""
+
+    @property
+    def model(self) -> str | None:
+        """The model's name."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Further variables."""
+
+    @property
+    def extra_args(self) -> Sequence[str]:
+        """Further arguments."""
+
+    @property
+    def grace(self) -> float:
+        """Seconds between asking the process to end and ending its group."""
+
+
+def settle(options: CommandOptions) -> None:
+    """Copy what is mutable in a driver's options, and check what all drivers check.
+
+    For ``__post_init__`` of a frozen dataclass. Which arguments the driver
+    leaves to its user it checks itself.
+
+    Raises:
+        ConfigurationError: An option can't be used; it is named.
+    """
+    if isinstance(options.extra_args, str):
+        msg = "extra_args is one string. Give a sequence of arguments."
+        raise ConfigurationError(msg)
+    if options.command is not None and not isinstance(options.command, str):
+        object.__setattr__(options, "command", tuple(options.command))
+    object.__setattr__(options, "extra_args", tuple(options.extra_args))
+    object.__setattr__(options, "environment", MappingProxyType(dict(options.environment)))
+    check_variables(options.environment)
+    if options.model is not None and (not options.model or options.model.startswith("-")):
+        msg = f"model is {options.model!r}, which is no model's name. Correct it."
+        raise ConfigurationError(msg)
+    if not (math.isfinite(options.grace) and options.grace >= 0):
+        msg = f"grace is {options.grace}. Give a number of seconds, 0 or more."
+        raise ConfigurationError(msg)
