@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from .messages.results import Result, RunReason, Usage
     from .messages.secret import Secret
+    from .runtime.drivers.codex import Codex
     from .runtime.drivers.cursor import Cursor
     from .runtime.drivers.interface import Dialect, Driver
     from .runtime.gateway.limits import Limits
@@ -102,6 +103,7 @@ _HOME = {
     ],
     "messages.results": ["Result", "RunReason", "Usage"],
     "messages.secret": ["Secret"],
+    "runtime.drivers.codex": ["Codex"],
     "runtime.drivers.cursor": ["Cursor"],
     "runtime.drivers.interface": ["Dialect", "Driver"],
     "runtime.gateway.limits": ["Limits"],
@@ -117,6 +119,7 @@ __all__ = [
     "AgentClosedError",
     "AskTimeout",
     "CloseTimeout",
+    "Codex",
     "ConfigurationError",
     "Cursor",
     "DefinitionError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
@@ -17,22 +18,27 @@ class CommandOptions(Protocol):
     """The fields of a frozen driver that `settle` looks after."""
 
     @property
+    @abstractmethod
     def command(self) -> str | Sequence[str] | None:
         """The command to start."""
 
     @property
+    @abstractmethod
     def model(self) -> str | None:
         """The model's name."""
 
     @property
+    @abstractmethod
     def environment(self) -> Mapping[str, str]:
         """Further variables."""
 
     @property
+    @abstractmethod
     def extra_args(self) -> Sequence[str]:
         """Further arguments."""
 
     @property
+    @abstractmethod
     def grace(self) -> float:
         """Seconds between asking the process to end and ending its group."""
 
