@@ -115,6 +115,7 @@ class Child:
 
     def signal_group(self, number: signal.Signals) -> None:
         """Send a signal to its group, unless it has exited."""
+        # A host that ignores SIGCHLD has it reaped, and its number free, at once.
         if not self.exited:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)

@@ -195,7 +195,7 @@ class Pump:
             elif not chunk:
                 # It may still be at work, but nobody will hear of it.
                 self._expect_end(self._linger)
-            elif self._fault is None:
+            else:
                 self._stdout.feed(chunk)
 
     def _deliver(self, *, last: bool = False) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -170,6 +171,11 @@ class Runner:
         probe = self.start(source, *opening, **options)
         probe.wait_for_end()
         return probe
+
+    @staticmethod
+    def wait_for_exit(pid: int) -> None:
+        """Wait until a child has exited, and leave it unreaped."""
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
 @pytest.fixture

@@ -14,9 +14,11 @@ import pytest
 
 from toolcrib.messages.results import RunReason
 from toolcrib.runtime.drivers.interface import Dialect, Stop, Write
+from toolcrib.runtime.processes.child import Child
 from toolcrib.runtime.processes.interface import ProcessLimits, SpawnError
 
 Lives = Callable[[int], bool]
+TOKEN = "token-0123456789"
 
 IGNORING = (
     "import signal, time\nfor n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):\n"
@@ -66,9 +68,9 @@ def test_an_exit_code_after_the_terminal_record_is_reported(runner: Any) -> None
 @pytest.mark.usefixtures("either_way")
 def test_close_asks_the_process_to_end_and_reads_its_last_words(runner: Any) -> None:
     probe = runner.start(
-        "import signal, sys, time\n"
-        "def bye(*_):\n    print('bye', flush=True)\n    sys.exit(3)\n"
-        "signal.signal(signal.SIGTERM, bye)\nprint('ready', flush=True)\ntime.sleep(60)"
+        "import os, signal, time\n"
+        "def bye(*_):\n    os.write(1, b'bye\\n')\n    os._exit(3)\n"
+        "signal.signal(signal.SIGTERM, bye)\nos.write(1, b'ready\\n')\ntime.sleep(60)"
     )
     probe.wait_for_text("ready")
     probe.process.close(60)
@@ -334,6 +336,57 @@ def test_arguments_that_do_not_work_are_a_spawn_error(runner: Any, argv: Any) ->
 def test_a_spawn_error_does_not_show_the_environment(runner: Any) -> None:
     probe = runner.run("pass", environment={"SECRET": "hid\0den"})
     assert "hid" not in str(probe.failure)
+
+
+def test_starting_twice_starts_one_process(runner: Any) -> None:
+    probe = runner.start("print('x')")
+    probe.process.start()
+    probe.wait_for_end()
+    assert probe.calls.count("started") == 1
+
+
+def test_an_end_of_its_own_is_not_called_forced_by_a_later_close(runner: Any) -> None:
+    # The grandchild holds the pipes, so the process's end is not the end of all.
+    probe = runner.start(GRANDCHILD.format(options=""), limits=ProcessLimits(drain=0.5))
+    probe.wait_until(lambda: probe.texts)
+    runner.wait_for_exit(probe.pid)
+    probe.process.close(0)
+    probe.wait_for_end()
+    assert probe.code == 0
+    assert not probe.exit.forced
+
+
+def test_a_fault_of_the_pump_itself_ends_the_process_and_is_told(
+    runner: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = Child.wait
+
+    def fail_once(child: Child, *args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Child, "wait", real)
+        msg = "no more descriptors"
+        raise OSError(msg)
+
+    monkeypatch.setattr(Child, "wait", fail_once)
+    probe = runner.run(IGNORING)
+    assert probe.verdict.reason is RunReason.INFRASTRUCTURE
+    assert "no more descriptors" in probe.verdict.message
+    assert probe.exit.forced
+    assert "the pump of process" in caplog.text
+
+
+def test_after_a_fault_the_dialect_gets_no_more_lines(runner: Any) -> None:
+    class Once(runner.LineDialect):  # type: ignore[misc]
+        def line(self, text: str) -> tuple[Any, ...]:
+            super().line(text)
+            raise ValueError(TOKEN)
+
+    probe = runner.run("import os; os.write(1, b'a\\nb\\nc\\n'); input()", dialect=Once())
+    assert probe.verdict.text == "a"
+
+
+def test_the_message_of_a_fault_shows_no_secret(runner: Any) -> None:
+    probe = runner.run("print('x')", dialect=_Failing("line", ValueError(TOKEN)), secrets=(TOKEN,))
+    assert "ValueError: ***" in probe.verdict.message
 
 
 def test_the_drain_waits_only_as_long_as_allowed(runner: Any) -> None:

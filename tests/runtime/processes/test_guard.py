@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -23,6 +24,7 @@ from toolcrib.runtime.processes import guard_process
 from toolcrib.runtime.processes.guard import HOST_MARKER, Guard, start_time
 
 Lives = Callable[[int], bool]
+_NOBODY = 65534
 
 # A host that records a child, its detached grandchild and a clone, tells what
 # it has made, and then does what it is told.
@@ -75,8 +77,10 @@ class Host:
             stdin=subprocess.PIPE,
             text=True,
         )
-        assert self.process.stdout is not None
-        told = json.loads(self.process.stdout.readline())
+        self.members: list[psutil.Process] = []
+
+    def listen(self) -> None:
+        told = json.loads(self.read())
         self.guard = psutil.Process(told.pop("guard"))
         self.members = [psutil.Process(pid) for pid in told.values()]
 
@@ -87,7 +91,7 @@ class Host:
     def finish(self) -> None:
         self.process.kill()
         self.process.communicate()
-        for process in (self.guard, *self.members):
+        for process in self.members:
             if process.is_running():
                 process.kill()
 
@@ -98,6 +102,7 @@ def host(tmp_path: Path) -> Iterator[Callable[[str], Host]]:
 
     def start(ending: str) -> Host:
         hosts.append(Host(tmp_path, ending))
+        hosts[-1].listen()
         return hosts[-1]
 
     yield start
@@ -251,6 +256,25 @@ def test_a_fork_that_holds_the_pipe_does_not_hide_the_hosts_end(
         fork.kill()
 
 
+def test_a_host_that_dies_before_its_guard_is_up_is_noticed() -> None:
+    source = (
+        "import os, time; from toolcrib.runtime.processes.guard import Guard\n"
+        "guard = Guard('m')\n"
+        "guard.start()\n"
+        "fork = os.fork()\n"  # holds the pipe open
+        "if fork == 0:\n    os.close(1); time.sleep(60)\n"
+        "print(guard.pid, fork, flush=True); os._exit(0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, check=True, timeout=20
+    )
+    pid, fork = map(int, done.stdout.split())
+    try:
+        wait_for_pid(pid)
+    finally:
+        os.kill(fork, signal.SIGKILL)
+
+
 def test_directories_elsewhere_are_left_alone(host: Callable[[str], Host]) -> None:
     dying = host(
         """
@@ -260,6 +284,9 @@ def test_directories_elsewhere_are_left_alone(host: Callable[[str], Host]) -> No
         guard.record_directory(kept, below=clones)
         guard.record_directory(linked, below=clones)
         guard.record_directory(linked / "..", below=clones)
+        (clones / "other").mkdir()
+        (clones / "alias").symlink_to("other")
+        guard.record_directory(clones / "alias", below=clones)
         guard.record_directory(clones, below=clones)
         print("done", flush=True)
         time.sleep(60)
@@ -269,23 +296,27 @@ def test_directories_elsewhere_are_left_alone(host: Callable[[str], Host]) -> No
     dying.process.kill()
     wait_for([dying.guard])
     assert (dying.kept / "file").exists()
-    assert [path.name for path in dying.clones.iterdir()] == ["linked"]
+    assert {path.name for path in dying.clones.iterdir()} == {"alias", "linked", "other"}
 
 
-def test_a_directory_that_may_not_be_written_is_removed_too(host: Callable[[str], Host]) -> None:
-    dying = host(
-        """
-        (clone / "deep").mkdir()
-        (clone / "deep" / "file").write_text("x")
-        (clone / "deep").chmod(0o500)
-        print("done", flush=True)
-        time.sleep(60)
-        """
-    )
-    assert dying.read() == "done"
-    dying.process.kill()
-    wait_for([dying.guard])
-    assert list(dying.clones.iterdir()) == []
+def test_a_directory_that_may_not_be_written_is_removed_too() -> None:
+    # As somebody whom the system refuses it: root may write everywhere.
+    root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        deep = Path(folder, "clone", "deep")
+        deep.mkdir(parents=True)
+        (deep / "file").write_text("x")
+        deep.chmod(0o500)
+        if root:
+            for path in (Path(folder), deep.parent, deep, deep / "file"):
+                os.chown(path, _NOBODY, -1)
+            os.seteuid(_NOBODY)
+        try:
+            guard_process._remove(str(deep.parent), folder)
+        finally:
+            if root:
+                os.seteuid(0)
+        assert not deep.parent.exists()
 
 
 @pytest.mark.parametrize(
@@ -322,14 +353,15 @@ def test_a_guard_that_was_killed_is_replaced_at_the_next_record(
     assert list(dying.clones.iterdir()) == []
 
 
-def test_the_hosts_own_directory_is_recorded_from_the_beginning(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", "guard.start(); guard.close()"])
+def test_the_hosts_own_directory_is_always_recorded(tmp_path: Path, before: str) -> None:
     own = tmp_path / "clones" / "host"
     own.mkdir(parents=True)
     source = (
         "import os, sys; from pathlib import Path\n"
         "from toolcrib.runtime.processes.guard import Guard\n"
         "guard = Guard('m', Path(sys.argv[1]))\n"
-        "guard.start(); guard.close()\n"
+        f"{before}\n"
         "guard.start()\n"
         "print(guard.pid, flush=True); os._exit(0)"
     )

@@ -119,9 +119,10 @@ def test_large_lines_wait_for_the_listener_by_their_size(runner: Any) -> None:
         listener=probe,
         limits=ProcessLimits(held=1_000_000),
     )
-    # Three more would fit into a pipe only if the pump had read on.
-    probe.wait_until(lambda: len(probe.events) == 10)
-    probe.acknowledging = True
+    for acknowledged in range(30):
+        probe.wait_until(lambda want=acknowledged + 10: len(probe.events) >= want)
+        assert len(probe.events) == acknowledged + 10
+        probe.process.acknowledge(1)
     probe.process.acknowledge(10)
     probe.wait_for_end()
     assert len(probe.texts) == 40

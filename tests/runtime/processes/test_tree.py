@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -30,7 +31,7 @@ POLITE = (
 FORKING = (
     "import os, time\n"
     "print('ready', flush=True)\n"
-    "for _ in range(2000):\n"
+    "for _ in range(5000):\n"
     "    if os.fork() == 0:\n"
     "        {detach}\n"
     "        time.sleep({pause})\n"
@@ -110,9 +111,8 @@ def test_a_tree_that_keeps_forking_is_ended(
     child = start(source)
     assert end_tree(child.pid, marker, patience=20) == ()
     assert [process for process in psutil.process_iter() if _marked(process, marker)] == []
-    # It held the pipe, so this comes with the last one's end.
-    assert child.stdout is not None
-    assert child.stdout.read() == ""
+    # They held the pipe, so its end is the end of the last one.
+    assert select.select([child.stdout], [], [], 2)[0]
 
 
 def test_one_look_that_finds_nothing_is_not_enough(
