@@ -117,15 +117,19 @@ class Wire(Protocol):
 
     def read(self, body: dict[str, Any], /) -> ModelRequest:
         """Read a request."""
+        ...
 
     def stream(self, request: ModelRequest, blocks: tuple[Block, ...], /) -> Iterator[Event]:
         """Write an answer as events."""
+        ...
 
     def whole(self, request: ModelRequest, blocks: tuple[Block, ...], /) -> dict[str, Any]:
         """Write an answer as one document."""
+        ...
 
     def error(self, refusal: Refusal, /) -> dict[str, Any]:
         """Write an error's document."""
+        ...
 
 
 def pieces(text: str, size: int = 12) -> Iterator[str]:

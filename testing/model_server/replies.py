@@ -96,7 +96,7 @@ class Turn:
     when: str = ""
 
 
-Script: TypeAlias = Sequence[Turn] | Sequence[Reply] | Callable[[ModelRequest], Reply]
+Script: TypeAlias = Sequence[Turn | Reply] | Callable[[ModelRequest], Reply]
 """Turns, of which the first that fits the prompt is played; or the steps of one
-turn for any prompt; or a function that answers each request, which runs on a
+turn for any prompt, but not both; or a function that answers each request, which runs on a
 thread of the server and may block."""

@@ -45,7 +45,7 @@ def responder(script: Script | None) -> Callable[[ModelRequest], Reply]:
     if turns and len(turns) != len(script):
         msg = "The model's script mixes turns and steps. Put the steps into a Turn."
         raise ConfigurationError(msg)
-    steps: list[Any] = [part for part in script if not isinstance(part, Turn)]
+    steps = [part for part in script if not isinstance(part, Turn)]
     return _Player(turns or (Turn(steps),))
 
 

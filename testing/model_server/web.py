@@ -34,10 +34,6 @@ class Listener(ThreadingHTTPServer):
         answer: Answers a request, on the connection's thread.
     """
 
-    daemon_threads = True
-    # Ends of what close cut off are waited for here, with a deadline.
-    block_on_close = False
-
     def __init__(self, model: str, answer: Callable[[ModelRequest], Answer]) -> None:
         super().__init__(("127.0.0.1", 0), _Exchange)
         self.model = model
@@ -48,15 +44,23 @@ class Listener(ThreadingHTTPServer):
         )
         self._thread.start()
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve one connection on a thread of its own."""
+        thread = threading.Thread(
+            target=self.process_request_thread,
+            args=(request, client_address),
+            name="toolcrib-model-connection",
+            daemon=True,
+        )
+        self._open[thread] = request
+        thread.start()
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve one connection, on its own thread."""
-        thread = threading.current_thread()
-        thread.name = "toolcrib-model-connection"
-        self._open[thread] = request
         try:
             super().process_request_thread(request, client_address)
         finally:
-            del self._open[thread]
+            del self._open[threading.current_thread()]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Leave a connection that broke off; its client knows."""
@@ -76,7 +80,6 @@ class Listener(ThreadingHTTPServer):
 
 class _Exchange(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Listener
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -90,7 +93,12 @@ class _Exchange(BaseHTTPRequestHandler):
         if not self._path.endswith("/models"):
             self._json(404, {"error": {"message": f"There is nothing at {self._path}."}})
             return
-        model = {"id": self.server.model, "object": "model", "created": 1, "owned_by": "toolcrib"}
+        model = {
+            "id": self._listener.model,
+            "object": "model",
+            "created": 1,
+            "owned_by": "toolcrib",
+        }
         self._json(200, {"object": "list", "data": [model], "models": []})
 
     def do_POST(self) -> None:
@@ -109,13 +117,18 @@ class _Exchange(BaseHTTPRequestHandler):
         self._answer(wire, wire.read(body))
 
     def _answer(self, wire: Wire, request: ModelRequest) -> None:
-        answer = self.server.answer(request)
+        answer = self._listener.answer(request)
         if isinstance(answer, Refusal):
             self._json(answer.status, wire.error(answer))
         elif request.body.get("stream"):
             self._events(wire.stream(request, answer))
         else:
             self._json(200, wire.whole(request, answer))
+
+    @property
+    def _listener(self) -> Listener:
+        assert isinstance(self.server, Listener)
+        return self.server
 
     @property
     def _path(self) -> str:
