@@ -1,0 +1,127 @@
+"""What a user of each provider has: a profile, a login or key, another MCP server."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolcrib.testing import ModelServer
+
+__all__ = ["Profile", "commands", "prepare"]
+
+_NOTES = Path(__file__).with_name("notes_server.py")
+
+# The provider's own binary, after something was done to its surroundings.
+_WRAPPERS = {
+    "record": 'exec "$@" > >(tee -a "$RECORD.out") 2> >(tee -a "$RECORD.err" >&2)',
+    "unset": 'for name in ${!TOOLCRIB_TOKEN_@}; do unset "$name"; done; exec "$@"',
+    "wrong": 'for name in ${!TOOLCRIB_TOKEN_@}; do export "$name=wrong"; done; exec "$@"',
+    "door": 'sed -i "s#127.0.0.1:$GATEWAY/#127.0.0.1:$DOOR/#" "$CONFIG" && exec "$@"',
+}
+_CONFIGS = {
+    "codex": "$CODEX_HOME/config.toml",
+    "claude": "$CLAUDE_CONFIG_DIR/.claude.json",
+    "codebuddy": "$CODEBUDDY_CONFIG_DIR/.mcp.json",
+}
+
+_CODEX = """
+sandbox_mode = "danger-full-access"
+
+[mcp_servers.notes]  # the user's own
+command = {python}
+args = [{server}]
+default_tools_approval_mode = "approve"
+"""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A source profile.
+
+    Args:
+        options: The driver's options that lead to it.
+        sources: The directories that may not change.
+    """
+
+    options: dict[str, Any]
+    sources: tuple[str, ...]
+
+
+def prepare(scene: dict[str, Any], folder: Path, model: ModelServer) -> Profile:
+    """Write a source profile as a user would have it."""
+    source = folder / "source"
+    match scene["provider"]:
+        case "codex":
+            setup = model.codex_profile(source)
+            _codex(source)
+        case "claude":
+            setup = model.claude_profile(source)
+            _claude(source)
+        case "codebuddy":
+            setup = model.codebuddy_profile(source)
+            _codebuddy(source)
+        case "cursor":
+            source.mkdir()
+            (source / "cli-config.json").write_text('{"version": 1}')
+            script = json.loads(scene["script"])
+            options = {"script": script, "profile": str(source), "directory": str(folder)}
+            return Profile(options, (str(source),))
+        case "cursor-sdk":
+            source.mkdir()
+            (source / "cli-config.json").write_text('{"version": 1}')
+            options = {"profile": str(source), "command": scene["runtime"]}
+            return Profile(options, (str(source),))
+        case _:
+            return Profile({}, ())
+    options = {
+        "profile": str(source),
+        "model": setup.model,
+        "environment": dict(setup.environment),
+    }
+    return Profile(options, (str(source),))
+
+
+def commands(scene: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:
+    """Return the driver's ``command``, where the scene names one."""
+    if "command" not in scene:
+        return {}
+    if "wrapper" not in host:
+        return {"command": scene["command"]}
+    script = f'CONFIG="{_CONFIGS[scene["provider"]]}"; {_WRAPPERS[host["wrapper"]]}'
+    return {"command": ["bash", "-c", script, "provider", scene["command"]]}
+
+
+def _codex(source: Path) -> None:
+    config = source / "config.toml"
+    text = config.read_text()
+    own = _CODEX.format(python=json.dumps(sys.executable), server=json.dumps(str(_NOTES)))
+    first, _, rest = own.partition("\n\n")
+    # A key of the document's top has to come before its first table.
+    config.write_text(f"# Mine.\n{first.strip()}\n{text}\n{rest}")
+    (source / "auth.json").write_text('{"OPENAI_API_KEY": "of the user"}\n')
+    (source / "AGENTS.md").write_text("Be kind.\n")
+
+
+def _claude(source: Path) -> None:
+    _merge(source / ".claude.json", {"mcpServers": {"notes": {**_notes(), "alwaysLoad": True}}})
+    allowed = {"permissions": {"allow": ["Bash", "mcp__notes"]}}
+    (source / "settings.json").write_text(json.dumps(allowed))
+    (source / ".credentials.json").write_text('{"claudeAiOauth": {}}\n')
+    (source / "CLAUDE.md").write_text("Be kind.\n")
+
+
+def _codebuddy(source: Path) -> None:
+    (source / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": _notes()}}))
+    allowed = {"permissions": {"allow": ["Bash", "mcp__notes"]}}
+    (source / "settings.json").write_text(json.dumps(allowed))
+
+
+def _notes() -> dict[str, Any]:
+    return {"type": "stdio", "command": sys.executable, "args": [str(_NOTES)]}
+
+
+def _merge(path: Path, entries: dict[str, Any]) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **entries}))
