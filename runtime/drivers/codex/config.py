@@ -14,7 +14,10 @@ from tomlkit.exceptions import ParseError, TOMLKitError
 from ....errors import ProfileError, ServerConflictError
 from ...profiles.files import is_there, read_file, write_atomically
 
-__all__ = ["check_config", "excluded", "project_files", "put_server", "read_config"]
+__all__ = ["SYSTEM", "check_config", "excluded", "other_files", "put_server", "read_config"]
+
+SYSTEM = Path("/etc/codex/config.toml")
+"""What an administrator sets for every user."""
 
 _LIMIT = 4 * 1024 * 1024
 _SECTION = "mcp_servers"
@@ -83,51 +86,76 @@ def put_server(path: Path, key: str, entry: Mapping[str, Any] | None) -> None:
         ProfileError: The file is malformed or can't be written.
     """
     text = _text(path)
-    document = _parsed(path, text)
-    wanted = document.unwrap()
+    wanted = _parsed(path, text).unwrap()
     servers = _table(path, wanted, _SECTION)
     if entry is None and key not in servers:
         return
-    wanted[_SECTION] = {name: other for name, other in servers.items() if name != key}
+    servers = {name: other for name, other in servers.items() if name != key}
     if entry is not None:
-        wanted[_SECTION][key] = dict(entry)
-    _edit(document, key, entry)
-    changed = tomlkit.dumps(document)
-    # The library keeps comments and order; that it kept the values too, in a
+        servers[key] = dict(entry)
+    wanted[_SECTION] = servers
+    # The library keeps comments and order; that it keeps the values too, in a
     # file of any form, is checked rather than believed.
-    if not _says(changed, wanted):
-        msg = (
-            f"The MCP server {key!r} can't be added to {path}. In the source profile, write "
-            f"the servers as tables of their own: [{_SECTION}.NAME]."
-        )
-        raise ProfileError(msg)
-    write_atomically(path, changed.encode())
+    for edit in (_edited, _rewritten):
+        changed = edit(text, key, servers)
+        if _says(changed, wanted):
+            write_atomically(path, changed.encode())
+            return
+    msg = (
+        f"The MCP server {key!r} can't be added to {path}. In the source profile, write "
+        f"the servers as tables of their own: [{_SECTION}.NAME]."
+    )
+    raise ProfileError(msg)
 
 
-def _edit(document: tomlkit.TOMLDocument, key: str, entry: Mapping[str, Any] | None) -> None:
-    if _SECTION not in document:
-        document[_SECTION] = tomlkit.table(is_super_table=True)
-    servers: Any = document[_SECTION]
-    if key in servers:
-        del servers[key]
-    if entry is not None:
-        table = tomlkit.table()
-        table.update(entry)
-        servers[key] = table
+def _edited(text: str, key: str, servers: Mapping[str, Any]) -> str:
+    """Return the text with one server changed, where the section has a usual form."""
+    document = tomlkit.parse(text)
+    try:
+        section: Any = document.setdefault(_SECTION, tomlkit.table(is_super_table=True))
+        section.pop(key, None)
+        if key in servers:
+            section[key] = _as_table(servers[key])
+    except (TOMLKitError, ValueError):
+        return ""
+    return tomlkit.dumps(document)
+
+
+def _rewritten(text: str, _key: str, servers: Mapping[str, Any]) -> str:
+    """Return the text with the section as tables at its end, without its comments."""
+    document = tomlkit.parse(text)
+    section = tomlkit.table(is_super_table=True)
+    for name, server in servers.items():
+        section[name] = _as_table(server)
+    document.pop(_SECTION, None)
+    document[_SECTION] = section
+    return tomlkit.dumps(document)
+
+
+def _as_table(server: Any) -> Any:
+    if not isinstance(server, Mapping):
+        return server
+    table = tomlkit.table()
+    table.update(server)
+    return table
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == wanted
+        found = tomllib.loads(text)
     except ValueError:
         return False
+    # Without a server in it, the section may go.
+    found.setdefault(_SECTION, {})
+    return found == wanted
 
 
-def project_files(workspace: Path, profile: Path) -> tuple[Path, ...]:
-    """Return the files of a project that Codex may read over those of the profile.
+def other_files(workspace: Path, profile: Path) -> tuple[Path, ...]:
+    """Return the configuration files that Codex may read beside the profile's.
 
-    It reads them where the project is trusted, and it trusts any project that
-    it may write in. They lie in the workspace and in the directories above it.
+    The system's comes under it. Those of a project, in the workspace and in
+    the directories above it, come over it where the project is trusted, and
+    Codex trusts any project that it may write in.
 
     Args:
         workspace: The working directory.
@@ -136,7 +164,7 @@ def project_files(workspace: Path, profile: Path) -> tuple[Path, ...]:
     start = workspace.resolve()
     own = (profile / "config.toml").resolve()
     files = (directory / ".codex" / "config.toml" for directory in (start, *start.parents))
-    return tuple(file for file in files if is_there(file) and file.resolve() != own)
+    return tuple(file for file in (SYSTEM, *files) if is_there(file) and file.resolve() != own)
 
 
 def _text(path: Path) -> str:
@@ -145,7 +173,7 @@ def _text(path: Path) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        msg = f"{path}, line {line}: it is not UTF-8. Correct it, or move it out of the profile."
+        msg = f"{path}, line {line}: it is not UTF-8. Correct it."
         raise ProfileError(msg) from error
 
 
@@ -154,13 +182,10 @@ def _parsed(path: Path, text: str) -> tomlkit.TOMLDocument:
         return tomlkit.parse(text)
     except ParseError as error:
         reason = str(error).partition(" at line ")[0]
-        msg = (
-            f"{path}, line {error.line}: it is not valid TOML ({reason}). "
-            "Correct it, or move it out of the profile."
-        )
+        msg = f"{path}, line {error.line}: it is not valid TOML ({reason}). Correct it."
         raise ProfileError(msg) from error
     except (TOMLKitError, RecursionError, ValueError) as error:
-        msg = f"{path} is not valid TOML ({error}). Correct it, or move it out of the profile."
+        msg = f"{path} is not valid TOML ({error}). Correct it."
         raise ProfileError(msg) from error
 
 

@@ -19,7 +19,7 @@ from ..environment import child_environment
 from ..executable import find_command
 from ..interface import Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
-from .config import check_config, excluded, project_files, put_server
+from .config import check_config, excluded, other_files, put_server
 from .dialect import CodexDialect
 from .flags import check_arguments
 from .source import Source, find_source
@@ -115,7 +115,7 @@ class Codex(Driver):
         environment = self._surroundings(check.environment)
         self._find(environment)
         source = self._source(environment)
-        files = (source.config, *project_files(check.workspace, source.profile))
+        files = (source.config, *other_files(check.workspace, source.profile))
         excluded(files)
         if check.server_key is None or check.variable is None:
             return
@@ -132,16 +132,16 @@ class Codex(Driver):
         prefix = self._find(environment)
         server = request.server
         config = request.clone.profile / "config.toml"
-        project = project_files(request.workspace, self._source(environment).profile)
+        others = other_files(request.workspace, self._source(environment).profile)
         variables = {"CODEX_HOME": str(request.clone.profile)}
         if server is None:
             put_server(config, _SERVER_KEY, None)
         else:
-            for path in project:
+            for path in others:
                 check_config(path, server.key, server.variable)
             put_server(config, server.key, _entry(server))
             variables[server.variable] = server.token.reveal()
-        settings = _settings(request, (config, *project))
+        settings = _settings(request, (config, *others))
         return Launch(
             argv=(*prefix, "exec", *self._arguments(request, settings)),
             environment=child_environment(environment, request.clone, variables),

@@ -18,6 +18,7 @@ __all__ = ["COMPLETED", "FAILED", "Turn", "judge"]
 COMPLETED = "turn.completed"
 FAILED = "turn.failed"
 
+_TRANSPORT = re.compile(r"Send message error Transport \[\S*\] error: ")
 _NEVER_STARTED = "required MCP servers failed to initialize: "
 
 
@@ -66,7 +67,7 @@ def judge(turn: Turn, exit: ProcessExit) -> TurnOutcome:
 
 def _failure(turn: Turn, exit: ProcessExit) -> tuple[RunReason | None, str]:
     def fail(reason: RunReason, what: str, step: str) -> tuple[RunReason, str]:
-        return reason, explain(turn.command, exit, what, step)
+        return reason, explain(turn.command, exit, what, step, _last_error(exit.stderr))
 
     if turn.fault:
         step = "Check that the command is a Codex CLI of a known version."
@@ -108,6 +109,15 @@ def _early_end(turn: Turn, exit: ProcessExit) -> tuple[RunReason, str, str]:
     )
 
 
+def _last_error(stderr: str) -> str:
+    """Return the error that the process ended with, without a backtrace."""
+    # It may take several lines, such as the one that a setting is wrong in.
+    lines = stderr.splitlines()
+    starts = [at for at, line in enumerate(lines) if line.startswith("Error")]
+    end = "\n".join(lines[starts[-1] :]) if starts else ""
+    return re.split(r"\n\s*\n|\nStack backtrace", end, maxsplit=1)[0]
+
+
 def _missing_tools(turn: Turn, exit: ProcessExit) -> str | None:
     """Return why the hosted server was not reached, ``None`` where it was not that."""
     if turn.server_key is None or exit.code == 0:
@@ -118,7 +128,7 @@ def _missing_tools(turn: Turn, exit: ProcessExit) -> str | None:
         for server in servers.split("; ") if found else ():
             name, _, cause = server.partition(": ")
             if name == turn.server_key:
-                return shortened(re.sub(r"Transport \[\S*\] ", "", cause))
+                return shortened(_TRANSPORT.sub("", cause))
     return None
 
 
