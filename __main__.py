@@ -34,9 +34,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"toolcrib {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     demo = commands.add_parser(
-        "demo", help="run the main job with the scripted provider: no account, no network"
+        "demo", help="run the main job, by default with no account and no network"
     )
     demo.add_argument("prompt", nargs="?", default="Is ISSUE-42 still open?", help="what to ask")
+    demo.add_argument(
+        "--driver",
+        choices=("scripted", "codex", "claude", "codebuddy"),
+        default="scripted",
+        help="the provider: the scripted stand-in, or an installed, logged-in CLI "
+        "(default: %(default)s)",
+    )
+    demo.add_argument(
+        "--offline",
+        action="store_true",
+        help="let the installed CLI talk to a scripted model on this machine: no account, "
+        "no network",
+    )
     demo.add_argument(
         "--diagram",
         type=Path,
@@ -53,7 +66,13 @@ def _parser() -> argparse.ArgumentParser:
 def _demo(chosen: argparse.Namespace) -> int:
     from .demo import run_demo
 
-    return run_demo(chosen.prompt, sys.stdout, chosen.diagram)
+    return run_demo(
+        chosen.prompt,
+        sys.stdout,
+        chosen.diagram,
+        provider=chosen.driver,
+        offline=chosen.offline,
+    )
 
 
 def _diagrams(chosen: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
-"""The demonstration: the library's main job, once, with nothing but this package.
+"""The demonstration: the library's main job, once.
 
-An Agent lends the tool ``lookup_issue`` to a provider process: the scripted
-stand-in for a real CLI, which discovers and calls the tool over the same
-gateway, with the same token, as a real one would.
+An Agent lends the tool ``lookup_issue`` to a provider process: to the scripted
+stand-in for a real CLI, which needs nothing but this package, or to a real one.
+Either discovers and calls the tool over the same gateway, with the same token.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from ..errors import RunError
+from ..errors import ProviderNotFoundError, ToolcribError
 from ..runtime.tracing import write
+from .providers import advice, choose
 from .recording import close_order, draw, stage
 from .show import describe
 
@@ -21,27 +22,38 @@ PROMPT = "Is ISSUE-42 still open?"
 """What is asked when nothing else is."""
 
 
-def run_demo(prompt: str, out: TextIO, diagram: Path) -> int:
+def run_demo(
+    prompt: str,
+    out: TextIO,
+    diagram: Path,
+    *,
+    provider: str = "scripted",
+    offline: bool = False,
+) -> int:
     """Run the demonstration.
 
     Args:
         prompt: What to ask.
         out: Where to print.
         diagram: The file for the sequence diagram of this very run.
+        provider: ``scripted``, ``codex``, ``claude`` or ``codebuddy``.
+        offline: Let a real CLI talk to a scripted model on this machine.
 
     Returns:
         The process's exit code: 0 where the run succeeded.
     """
     code = 0
-    with stage() as recorder:
+    with stage(choose(provider, offline=offline)) as recorder:
         stream = recorder.agent.stream(prompt)
         for event in stream:
             if line := describe(event):
                 print(f"{event.sequence:>3}  {line}", file=out, flush=True)
         try:
             print(f"\nfinal text:\n{stream.result().text}", file=out)
-        except RunError as error:
+        except ToolcribError as error:
             print(f"\nthe run failed: {error}", file=out)
+            if isinstance(error, ProviderNotFoundError):
+                print(advice(provider), file=out)
             code = 1
         recorder.mark_close()
         recorder.agent.close()

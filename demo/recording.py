@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ..actors.system import System
 from ..agent import Agent
-from ..data import load_demo_script
 from ..messages.events import TextDelta
 from ..runtime.tracing import TraceEntry, Tracer, sequence_diagram
-from ..testing import scripted_cursor
+from .providers import Opener, scripted
 from .tools import lookup_issue
 
 __all__ = ["Recorder", "close_diagram", "close_order", "draw", "run_diagram", "stage"]
@@ -87,31 +85,31 @@ class Recorder:
 
 
 @contextmanager
-def stage(script: Mapping[str, Any] | None = None) -> Iterator[Recorder]:
-    """Make an Agent that lends `lookup_issue` to the scripted provider.
+def stage(driver: Opener) -> Iterator[Recorder]:
+    """Make an Agent that lends `lookup_issue` to a provider.
 
     Everything it needs lies in a temporary directory, and the system that it
     runs on is its own.
 
     Args:
-        script: What the provider plays; ``None`` is the demonstration's.
+        driver: Makes the provider's driver.
     """
     tracer = Tracer()
     with tempfile.TemporaryDirectory(prefix="toolcrib-demo-") as folder:
-        driver = scripted_cursor(script or load_demo_script(), directory=folder)
         workspace = Path(folder, "workspace")
         workspace.mkdir()
         system = System(tracer=tracer, clones=Path(folder, "clones"))
         with (
+            driver(Path(folder)) as made,
             system,
-            Agent(driver, tools=[lookup_issue], workspace=workspace, system=system) as agent,
+            Agent(made, tools=[lookup_issue], workspace=workspace, system=system) as agent,
         ):
             yield Recorder(agent, tracer)
 
 
 def run_diagram(prompt: str) -> str:
     """Run the prompt and draw what was said up to the run's end."""
-    with stage() as recorder:
+    with stage(scripted()) as recorder:
         recorder.agent.run(prompt)
         recorder.mark_close()
     return draw(recorder.run, "A run: a host function called by a provider process")
@@ -119,7 +117,7 @@ def run_diagram(prompt: str) -> str:
 
 def close_diagram() -> str:
     """Close an Agent whose provider is at work, and draw what was said."""
-    with stage(_BUSY) as recorder:
+    with stage(scripted(_BUSY)) as recorder:
         stream = recorder.agent.stream("Work.")
         next(event for event in stream if isinstance(event, TextDelta))
         recorder.mark_close(after="EventsTaken")

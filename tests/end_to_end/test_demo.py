@@ -77,3 +77,23 @@ def test_a_prompt_without_a_key_needs_no_tool(tmp_path: Path) -> None:
 def test_the_diagrams_show_what_the_system_does(name: str, draw: object) -> None:
     assert callable(draw)
     assert draw() == (DIAGRAMS / name).read_text(), STALE
+
+
+@pytest.mark.parametrize(
+    ("driver", "package"),
+    [("codex", "@openai/codex"), ("claude", "claude-agent-sdk"), ("codebuddy", "codebuddy-code")],
+)
+@pytest.mark.parametrize("offline", [(), ("--offline",)])
+def test_a_cli_that_is_not_installed_is_told_with_what_to_install(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    driver: str,
+    package: str,
+    offline: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = demo(tmp_path, "--driver", driver, *offline)
+    assert done.returncode == 1
+    assert not done.stderr
+    assert in_order(done.stdout, "the run failed:", "Install it with", package, "Agent closed")
