@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
 import socket
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterable
@@ -24,6 +26,7 @@ _WIRES: dict[str, Wire] = {
     "/chat/completions": completions,
 }
 _LEAVE_TIME = 5.0
+_LOG = logging.getLogger("toolcrib.testing.model_server")
 
 
 class Listener(ThreadingHTTPServer):
@@ -63,7 +66,9 @@ class Listener(ThreadingHTTPServer):
             del self._open[threading.current_thread()]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Leave a connection that broke off; its client knows."""
+        """Leave a connection that broke off, and log what else went wrong."""
+        if not isinstance(sys.exception(), OSError):
+            _LOG.exception("The model server failed on a connection")
 
     def close(self) -> None:
         """Stop listening and cut what is still connected."""
@@ -114,7 +119,13 @@ class _Exchange(BaseHTTPRequestHandler):
         if wire is None or not isinstance(body, dict):
             self._json(404, {"error": {"message": f"No protocol is spoken at {self._path}."}})
             return
-        self._answer(wire, wire.read(body))
+        try:
+            request = wire.read(body)
+        except (AttributeError, KeyError, TypeError) as error:
+            refusal = Refusal(400, f"The body is no request of this protocol: {error!r}")
+            self._json(refusal.status, wire.error(refusal))
+            return
+        self._answer(wire, request)
 
     def _answer(self, wire: Wire, request: ModelRequest) -> None:
         answer = self._listener.answer(request)

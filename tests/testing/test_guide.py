@@ -33,7 +33,7 @@ RUN = "test_the_agent_looks_the_issue_up(pathlib.Path())"
 
 
 def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+    (example,) = re.findall(r"```python\n([^`]*scripted_cursor.*?)```", GUIDE, re.DOTALL)
 
     ended = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"{PREAMBLE}\n{example}\n{RUN}"],

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from model_clients import (
     DEADLINE,
@@ -324,12 +325,13 @@ def test_what_is_no_request_of_a_model_is_refused_and_not_recorded() -> None:
     with ModelServer() as server:
         statuses = [
             post(server.url, "/v1/messages", b"{broken")[0],
+            post(server.url, "/v1/messages", b'{"messages": [{}]}')[0],
             post(server.url, "/v1/messages", b"[]")[0],
             post(server.url, "/v1/elsewhere", b"{}")[0],
             post(server.url, "/v1/messages/count_tokens", b"{}")[0],
         ]
 
-    assert statuses == [400, 404, 404, 200]
+    assert statuses == [400, 400, 404, 404, 200]
     assert server.requests == ()
 
 
@@ -355,8 +357,13 @@ def test_it_listens_on_loopback_only_and_the_end_cuts_who_is_connected() -> None
         idle = socket.create_connection((host, int(port)), timeout=DEADLINE)
         idle.sendall(b"POST /v1/messages HTTP/1.1\r\n")
         ask(server, Messages(), "Go")
+        listening = {
+            connection.laddr.ip
+            for connection in psutil.Process().net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == int(port)
+        }
 
-    assert host == "127.0.0.1"
+    assert listening == {host} == {"127.0.0.1"}
     assert idle.recv(1) == b""
     idle.close()
     with pytest.raises(ConnectionRefusedError):
