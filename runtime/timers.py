@@ -58,6 +58,12 @@ class Timers:
         self._cancelled = 0
         self._thread: threading.Thread | None = None
 
+    def start(self) -> None:
+        """Start the thread now: at the interpreter's exit some Pythons refuse one."""
+        with self._changed:
+            if self._thread is None:
+                self._start()
+
     def after(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Call back once, so many seconds from now, unless cancelled or closed before.
 

@@ -51,8 +51,9 @@ class Workers:
         """Run a job on a thread that has nothing else to do.
 
         Exactly one of the callbacks is called, on that thread; what a callback
-        raises is logged. Each job has an empty context of its own. Where not
-        even a thread can be had, ``failed`` is called in the caller's thread.
+        raises is logged. Each job has an empty context of its own. Where no
+        thread can be had, as in some Pythons at the interpreter's exit, the job
+        and its callback run in the caller's thread instead: late beats never.
 
         Args:
             job: What to run.
@@ -65,10 +66,10 @@ class Workers:
             self._busy[worker] = _name_of(job)
         try:
             worker.take(task, f"{self._name}-{next(self._numbers)}")
-        except RuntimeError as error:
+        except RuntimeError:
+            task.run()
             with self._lock:
                 del self._busy[worker]
-            _call_back(failed, error)
 
     def close(self) -> None:
         """End the threads that have no job, and the others after theirs.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ _PROGRAM = guard_process.__file__
 # What an interpreter may need to find its own library; the guard needs no more,
 # and above all not the host's secrets.
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_BLOCKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _LEAVE = 2.0
 _log = logging.getLogger("toolcrib.guard")
 
@@ -143,6 +145,8 @@ class Guard:
 
     def _spawn(self) -> None:
         command = [sys.executable, "-I", "-S", _PROGRAM, str(os.getpid()), self._marker]
+        # The guard inherits this, and so is deaf to them from its first moment.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
         try:
             process = subprocess.Popen(
                 command,
@@ -161,6 +165,8 @@ class Guard:
                 error,
             )
             return
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             for pgid in self._groups:
                 _write(process, self._group(pgid))

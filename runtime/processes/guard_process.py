@@ -15,7 +15,8 @@ It reads JSON objects, one a line, from its standard input::
 After ``close`` it ends and touches nothing. Otherwise it takes the end of its
 input, the host's end or a new parent as the end of the host. Then it kills the
 recorded groups and every process whose environment has the host's marker, and
-removes the recorded directories. Nobody reads what it would say, so it says
+removes the recorded directories. Its host starts it with the signals blocked by
+which a terminal or a shutdown ends processes. Nobody reads what it would say, so it says
 nothing.
 
 Where there is no ``/proc``, only the groups are found.
@@ -199,8 +200,6 @@ def main(host: int, marker: str) -> None:
         host: Its process id, which must be the parent's.
         marker: The value of `HOST_MARKER` in what it starts.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
     records = _Records()
     _wait_for_end(host, records)
     if records.closed:
