@@ -112,6 +112,7 @@ def test_a_tree_that_keeps_forking_is_ended(
     assert end_tree(child.pid, marker, patience=20) == ()
     assert [process for process in psutil.process_iter() if _marked(process, marker)] == []
     # They held the pipe, so its end is the end of the last one.
+    assert child.stdout is not None
     assert select.select([child.stdout], [], [], 2)[0]
 
 
