@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Literal
 
-__all__ = ["Context", "StopReason"]
+__all__ = ["Context", "StopReason", "when_cancelled"]
 
 StopReason = Literal["canceled", "deadline_exceeded"]
 """Why a call should stop."""
 
-_log = logging.getLogger("toolcrib.tools")
 # One lock for all contexts: it is held for a few instructions only, and a call
-# that nobody waits on then costs no lock and no event of its own.
-_lock = threading.Lock()
+# that nobody waits on then costs no lock and no event of its own. Reentrant, since
+# a finalizer or a signal handler of the host may cancel in the middle of them.
+_lock = threading.RLock()
 
 
 class Context:
@@ -104,7 +103,7 @@ class Context:
     def cancel(self, reason: StopReason = "canceled") -> None:
         """Ask the handler to stop, at once; for the host's side of the call.
 
-        The first reason stays. Callbacks run in the calling thread.
+        The first reason stays.
         """
         with _lock:
             if self._reason is not None:
@@ -115,35 +114,32 @@ class Context:
         if event is not None:
             event.set()
         for callback in callbacks:
-            self._notify(callback)
-
-    def on_cancel(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Call back once when the call is cancelled; at once if it already is.
-
-        A deadline that passes calls back when the host reports it.
-
-        Args:
-            callback: Runs in the thread that cancels, and must not block. What
-                it raises is logged.
-
-        Returns:
-            A function that takes the callback back.
-        """
-        with _lock:
-            waiting = self._reason is None
-            if waiting:
-                self._callbacks = [*(self._callbacks or ()), callback]
-        if not waiting:
-            self._notify(callback)
-        return lambda: self._forget(callback)
+            callback()
 
     def _forget(self, callback: Callable[[], object]) -> None:
         with _lock:
             kept = [known for known in self._callbacks or () if known is not callback]
             self._callbacks = kept or None
 
-    def _notify(self, callback: Callable[[], object]) -> None:
-        try:
-            callback()
-        except Exception:
-            _log.exception("a cancel callback of tool %s failed", self._tool_name)
+
+def when_cancelled(context: Context, callback: Callable[[], object]) -> Callable[[], None]:
+    """Call back once when a call is cancelled; at once if it already is.
+
+    For the code that runs handlers, and no method of `Context`: the thread that
+    cancels is the gateway's or an actor's, which nothing of a host's may hold up.
+    A deadline that passes calls back when it is reported by `Context.cancel`.
+
+    Args:
+        context: The call.
+        callback: Runs in the thread that cancels; must neither block nor raise.
+
+    Returns:
+        A function that takes the callback back; harmless afterwards.
+    """
+    with _lock:
+        waiting = context._reason is None
+        if waiting:
+            context._callbacks = [*(context._callbacks or ()), callback]
+    if not waiting:
+        callback()
+    return lambda: context._forget(callback)

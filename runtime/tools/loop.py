@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import inspect
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
-from .context import Context
+from .context import Context, when_cancelled
 
 __all__ = ["AsyncRunner", "run_here", "run_in_thread", "shared_runner"]
 
@@ -89,7 +90,7 @@ class AsyncRunner:
     ) -> None:
         task = loop.create_task(_captured(awaitable), context=within)
         self._tasks.add(task)
-        forget = context.on_cancel(lambda: loop.call_soon_threadsafe(task.cancel))
+        forget = when_cancelled(context, lambda: _cancel_from_outside(loop, task))
         left = context.deadline
         timer = None
         if left is not None:
@@ -134,6 +135,11 @@ async def _captured(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | Non
         return await awaitable, None
     except BaseException as error:
         return None, error
+
+
+def _cancel_from_outside(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed, so the task has ended
+        loop.call_soon_threadsafe(task.cancel)
 
 
 def _hand_over(task: asyncio.Task[Any], awaitable: Awaitable[Any], done: Future[Any]) -> None:
