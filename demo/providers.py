@@ -129,7 +129,11 @@ def _answer(request: ModelRequest) -> Reply:
 def _parsed(text: str) -> Any:
     """Return the JSON object in a tool's result, whatever the provider put around it."""
     start = text.find("{")
+    if start < 0:
+        return None
     try:
-        return json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+        found, _ = json.JSONDecoder().raw_decode(text, start)
     except ValueError:
         return None
+    # CodeBuddy gives its model the content blocks of the result, as JSON.
+    return _parsed(found["text"]) if found.get("type") == "text" else found

@@ -57,7 +57,7 @@ def run(alone: tuple[str, ...], binary: Callable[[str], Path], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("key", "call", "answer"),
     [
-        ("ISSUE-42", '"state":"open"', "final text:\nLet me look up ISSUE-42."),
+        ("ISSUE-42", '"state":"open"', "refund”, is open."),
         ("ISSUE-999", '"code":"not_found"', "I can't tell about ISSUE-999"),
     ],
 )
