@@ -16,7 +16,9 @@ from .usage import usage_since
 __all__ = ["COMPLETED", "FAILED", "Turn", "judge"]
 
 COMPLETED = "turn.completed"
+"""The terminal record of a turn that succeeded."""
 FAILED = "turn.failed"
+"""The terminal record of a turn that did not."""
 
 _TRANSPORT = re.compile(r"Send message error Transport \[\S*\] error: ")
 _NEVER_STARTED = "required MCP servers failed to initialize: "
@@ -120,8 +122,6 @@ def _last_error(stderr: str) -> str:
 
 def _missing_tools(turn: Turn, exit: ProcessExit) -> str | None:
     """Return why the hosted server was not reached, ``None`` where it was not that."""
-    if turn.server_key is None or exit.code == 0:
-        return None
     for line in exit.stderr.splitlines():
         _, found, servers = line.partition(_NEVER_STARTED)
         # Other servers of the user may be required, and fail, as well.
