@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     )
     from .messages.results import Result, RunReason, Usage
     from .messages.secret import Secret
+    from .runtime.drivers.claude import Claude
+    from .runtime.drivers.codebuddy import CodeBuddy
     from .runtime.drivers.codex import Codex
     from .runtime.drivers.cursor import Cursor
     from .runtime.drivers.interface import Dialect, Driver
@@ -103,6 +105,8 @@ _HOME = {
     ],
     "messages.results": ["Result", "RunReason", "Usage"],
     "messages.secret": ["Secret"],
+    "runtime.drivers.claude": ["Claude"],
+    "runtime.drivers.codebuddy": ["CodeBuddy"],
     "runtime.drivers.codex": ["Codex"],
     "runtime.drivers.cursor": ["Cursor"],
     "runtime.drivers.interface": ["Dialect", "Driver"],
@@ -118,7 +122,9 @@ __all__ = [
     "Agent",
     "AgentClosedError",
     "AskTimeout",
+    "Claude",
     "CloseTimeout",
+    "CodeBuddy",
     "Codex",
     "ConfigurationError",
     "Cursor",

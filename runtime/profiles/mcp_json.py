@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from ...errors import ProfileError, ServerConflictError
 from .files import read_file, write_atomically
 
-__all__ = ["check_servers", "put_server", "read_object", "write_object"]
+__all__ = ["check_entries", "check_servers", "put_server", "read_object", "write_object"]
 
 _SECTION = "mcpServers"
 _LIMIT = 4 * 1024 * 1024
@@ -68,12 +68,27 @@ def check_servers(path: Path, key: str, variable: str) -> tuple[str, ...]:
         ProfileError: The file can't be read or is malformed.
     """
     servers = _section(path, read_object(path))
+    check_entries(path, servers, key, variable)
+    return tuple(servers)
+
+
+def check_entries(path: Path, servers: Mapping[str, Any], key: str, variable: str) -> None:
+    """Check servers that a file holds, in whatever place of it.
+
+    Args:
+        path: The file, for messages.
+        servers: Its entries, by name.
+        key: The server key that is ours.
+        variable: The name of the token's variable.
+
+    Raises:
+        ServerConflictError: A server has our key, or mentions our variable.
+    """
     for name, entry in servers.items():
         if name.casefold() == key.casefold():
             msg = f"{path} has an MCP server {name!r}, a name that is toolcrib's. Rename it there."
             raise ServerConflictError(msg)
         _check_entry(path, name, entry, variable)
-    return tuple(servers)
 
 
 def put_server(path: Path, key: str, entry: Mapping[str, Any] | None, variable: str = "") -> None:

@@ -1,0 +1,184 @@
+"""The Claude Code driver: what to start, with which profile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, ClassVar, Literal, get_args
+
+from ....messages.turn import HostedServer, Launch
+from ...profiles.clone import Clone
+from ...profiles.mcp_json import put_server
+from ..environment import child_environment
+from ..interface import Dialect, Driver, Preflight, TurnRequest
+from ..options import settle
+from ..stream_json.commands import check_arguments, check_choice, locate, shown
+from ..stream_json.control import Decision
+from ..stream_json.dialect import Flavor, StreamJsonDialect
+from ..stream_json.profile import check_session, conversation_files
+from .flags import CLAUDE_OWN, CLAUDE_SHORT
+from .source import CONFIG, Source, check_projects, find_source
+
+__all__ = ["Claude", "PermissionMode"]
+
+PermissionMode = Literal["acceptEdits", "auto", "dontAsk", "manual", "plan"]
+"""What Claude Code does without being allowed to; it asks nobody in any of them."""
+
+_NAMES = ("claude",)
+_PACKAGED = ("claude_agent_sdk", "_bundled/claude")
+_SERVER_KEY = "toolcrib"
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_SLACK = 30
+"""Seconds that the CLI waits for a tool longer than the gateway does."""
+_STARTUP = {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "30000"}
+"""Unset, the CLI begins without a server that is not there after 7 seconds."""
+
+
+def _approval(decision: Decision, call_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    del call_id
+    if decision.allowed:
+        return {"behavior": "allow", "updatedInput": arguments}
+    return {"behavior": "deny", "message": decision.reason}
+
+
+_FLAVOR = Flavor(name="Claude Code", approval=_approval)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claude(Driver):
+    """Drives Claude Code, one process a turn.
+
+    The run works in a clone of the profile, by ``CLAUDE_CONFIG_DIR``; the home
+    directory stays the user's. Settings, MCP servers, `CLAUDE.md`, agents,
+    commands, skills, hooks and rules are copied, a login in a file is linked,
+    conversations, memories, plugins and histories are left out. A login in the
+    keychain of macOS belongs to the profile's path, so a clone does not have
+    it: set ``ANTHROPIC_API_KEY`` or ``CLAUDE_CODE_OAUTH_TOKEN`` there.
+
+    Installing a tool is the host's consent: hosted tools are allowed for the
+    run, and nothing else is. What else the model may do is the profile's to
+    say, or ``permission_mode``; the CLI refuses what would need an approval.
+
+    The token reaches the model's shell, which inherits the CLI's environment.
+
+    A run lasts until work that the model left in the background is done, and
+    has been answered; a server that the model starts in the background and
+    never ends makes it last until its time is up or it is cancelled.
+
+    Args:
+        command: A path, a name on ``PATH``, or one of those with arguments
+            after it. Unset, ``claude`` on ``PATH``, then the one of the Python
+            package ``claude-agent-sdk``.
+        profile: The source profile, a directory that holds what `~/.claude`
+            does and `.claude.json`; it must exist. Unset it is
+            ``CLAUDE_CONFIG_DIR`` or the user's own, which may be missing.
+        model: The model's name. Unset, the profile or the CLI chooses.
+        permission_mode: What the model may do without being allowed to. Unset,
+            the profile or the CLI chooses.
+        reasoning_effort: How much the model should think, such as ``high``.
+            Unset, the profile or the CLI chooses.
+        environment: Variables to add to the process's environment.
+        extra_args: Further arguments of the command line.
+        grace: Seconds between asking the process to end and ending its group.
+
+    Raises:
+        ConfigurationError: An argument can't be used; it is named.
+    """
+
+    provider: ClassVar[str] = "claude"
+
+    command: str | Sequence[str] | None = None
+    profile: str | os.PathLike[str] | None = None
+    model: str | None = None
+    permission_mode: PermissionMode | None = None
+    reasoning_effort: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    extra_args: Sequence[str] = ()
+    grace: float = 2.0
+
+    def __post_init__(self) -> None:
+        settle(self)
+        check_arguments(self.extra_args, CLAUDE_OWN, CLAUDE_SHORT)
+        check_choice("permission_mode", self.permission_mode, get_args(PermissionMode))
+        check_choice("reasoning_effort", self.reasoning_effort, _EFFORTS)
+
+    def preflight(self, check: Preflight) -> None:
+        """Find the command and the profile, and servers that are in the way."""
+        environment = self._surroundings(check.environment)
+        self._find(environment)
+        source = self._source(environment)
+        if check.server_key is None or check.variable is None:
+            return
+        source.check(check.workspace, check.server_key, check.variable)
+        check_projects(check.workspace, check.server_key, check.variable)
+
+    def seed(self, clone: Clone, environment: Mapping[str, str]) -> None:
+        """Copy the settings and link the login."""
+        self._source(self._surroundings(environment)).seed(clone)
+
+    def prepare(self, request: TurnRequest) -> Launch:
+        """Write the hosted server into the clone's configuration, and say how to start."""
+        environment = {**_STARTUP, **self._surroundings(request.environment)}
+        prefix = self._find(environment)
+        server = request.server
+        config = request.clone.profile / CONFIG
+        variables = {"CLAUDE_CONFIG_DIR": str(request.clone.profile)}
+        if server is None:
+            put_server(config, _SERVER_KEY, None)
+        else:
+            check_projects(request.workspace, server.key, server.variable)
+            put_server(config, server.key, _entry(server), server.variable)
+            variables[server.variable] = server.token.reveal()
+        return Launch(
+            argv=(*prefix, *self._arguments(request)),
+            environment=child_environment(environment, request.clone, variables),
+            cwd=request.workspace,
+            secrets=() if server is None else (server.token,),
+            grace=self.grace,
+        )
+
+    def dialect(self, request: TurnRequest) -> Dialect:
+        """Return the reader of one turn's records."""
+        return StreamJsonDialect(_FLAVOR, command=shown(self.command, _NAMES[0]), turn=request)
+
+    def conversation_files(self, clone: Clone, session_id: str) -> tuple[PurePosixPath, ...]:
+        """Return the conversation's file below `projects`, and what lies in its folder."""
+        return conversation_files(clone, session_id)
+
+    def _surroundings(self, base: Mapping[str, str]) -> dict[str, str]:
+        return {**base, **self.environment}
+
+    def _source(self, environment: Mapping[str, str]) -> Source:
+        return find_source(self.profile, environment)
+
+    def _find(self, environment: Mapping[str, str]) -> tuple[str, ...]:
+        return locate(self.command, _NAMES, environment, _PACKAGED)
+
+    def _arguments(self, request: TurnRequest) -> list[str]:
+        # The driver's come last, since of two values of a flag the last counts.
+        arguments = [*self.extra_args, "-p", "--input-format", "stream-json"]
+        arguments += ["--output-format", "stream-json", "--verbose", "--include-partial-messages"]
+        if self.model is not None:
+            arguments += ["--model", self.model]
+        if self.permission_mode is not None:
+            arguments += ["--permission-mode", self.permission_mode]
+        if self.reasoning_effort is not None:
+            arguments += ["--effort", self.reasoning_effort]
+        if request.resume is not None:
+            arguments += ["--resume", check_session(request.resume, "Claude Code")]
+        if request.server is not None:
+            arguments += ["--allowedTools", f"mcp__{request.server.key}"]
+        return arguments
+
+
+def _entry(server: HostedServer) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "url": server.url,
+        "headers": {"Authorization": f"Bearer ${{{server.variable}}}"},
+        # Without it the tools are hidden behind a search, and not waited for.
+        "alwaysLoad": True,
+        "timeout": round((server.deadline + _SLACK) * 1000),
+    }
