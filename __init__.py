@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import tool as tool
     from .actors.system import System
-    from .agent import Agent, Stream, Thread
+    from .agent import Agent, Thread
     from .errors import (
         AgentClosedError,
         AskTimeout,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .runtime.threads.interface import ThreadRecord, ThreadStore
     from .runtime.threads.memory import MemoryStore
     from .runtime.tracing import Tracer
+    from .stream import Stream
 
 __version__ = "0.1.0"
 
@@ -68,7 +69,7 @@ __version__ = "0.1.0"
 # application pays for nothing that it does not use.
 _HOME = {
     "actors.system": ["System"],
-    "agent": ["Agent", "Stream", "Thread"],
+    "agent": ["Agent", "Thread"],
     "errors": [
         "AgentClosedError",
         "AskTimeout",
@@ -114,6 +115,7 @@ _HOME = {
     "runtime.threads.interface": ["ThreadRecord", "ThreadStore"],
     "runtime.threads.memory": ["MemoryStore"],
     "runtime.tracing": ["Tracer"],
+    "stream": ["Stream"],
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 _MODULES = ("errors", "testing", "tool")

@@ -1,29 +1,29 @@
-"""The handles: Agent, Thread and Stream turn method calls into messages."""
+"""The handles of an Agent and its threads: method calls become messages."""
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import math
 import os
 import secrets
 import threading
 import warnings
-import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .errors import AgentClosedError, AskTimeout, CloseTimeout, RunError, ToolcribError
+from .errors import AgentClosedError, CloseTimeout
 from .messages.agent import (
     CancelRun,
     CloseAgent,
     CloseTimedOut,
-    RunAdmitted,
     RunRefused,
     StartRun,
 )
-from .messages.base import Address, Message
-from .messages.events import Event
+from .messages.base import LivingAddress, Message
 from .messages.results import Result, RunReason
 from .runtime.drivers.interface import Driver
 from .runtime.gateway.tokens import new_variable
@@ -33,13 +33,13 @@ from .runtime.threads.interface import ThreadStore
 from .runtime.threads.memory import MemoryStore
 from .runtime.tools.catalog import Catalog
 from .runtime.tools.tool import Tool
+from .stream import Stream
 
 if TYPE_CHECKING:
-    from .actors.base import Ref
     from .actors.inbox import Inbox
     from .actors.system import System
 
-__all__ = ["Agent", "Stream", "Thread"]
+__all__ = ["Agent", "Thread"]
 
 _ASK_TIMEOUT = 10.0
 _CLOSE_TIMEOUT = 30.0
@@ -70,6 +70,8 @@ class Agent:
 
     Raises:
         DefinitionError: The tools don't form a catalog.
+        TypeError: Something is of the wrong type.
+        ValueError: A number is out of range.
     """
 
     def __init__(
@@ -91,14 +93,14 @@ class Agent:
         self._catalog = Catalog(tools)
         self._store = store if store is not None else MemoryStore()
         self._workspace = Path(workspace).absolute() if workspace is not None else Path.cwd()
-        self._timeout = timeout
-        self._event_buffer = event_buffer
+        self._timeout = _seconds(timeout)
+        self._event_buffer = _buffer(event_buffer)
         self._environment = dict(os.environ)
         self._context = contextvars.copy_context()
         self._variable = new_variable()
         self._system = system
         self._lock = threading.Lock()
-        self._address: Ref | None = None
+        self._address: LivingAddress | None = None
         self._closed = False
 
     @property
@@ -141,7 +143,7 @@ class Agent:
 
         Cancelling the awaiting task cancels the run.
         """
-        return await _arun(self.stream(prompt, workspace=workspace, timeout=timeout))
+        return await self._arun(prompt, None, workspace, timeout)
 
     def stream(
         self, prompt: str, *, workspace: StrPath | None = None, timeout: float | None = None
@@ -177,32 +179,21 @@ class Agent:
 
         Raises:
             CloseTimeout: Something holds it; call it again to go on from there.
+            AskTimeout: Not even that was answered, five seconds later.
         """
-        address = self._begin_close()
-        if address is None:
-            return
-        inbox = self._inbox()
-        try:
-            answer = inbox.ask(address, CloseAgent(timeout, inbox), timeout + _CLOSE_SLACK)
-        except AskTimeout:
-            raise
-        except ToolcribError:
-            answer = None  # the actor has stopped, which it does only when closed
-        self._end_close(answer)
+        if (address := self._begin_close()) is not None:
+            inbox = self._inbox()
+            request = CloseAgent(timeout, inbox)
+            with self._closing():
+                self._end_close(inbox.ask(address, request, timeout + _CLOSE_SLACK))
 
     async def aclose(self, timeout: float = _CLOSE_TIMEOUT) -> None:
         """Do as `close`, without blocking the running event loop."""
-        address = self._begin_close()
-        if address is None:
-            return
-        inbox = self._inbox()
-        try:
-            answer = await inbox.aask(address, CloseAgent(timeout, inbox), timeout + _CLOSE_SLACK)
-        except AskTimeout:
-            raise
-        except ToolcribError:
-            answer = None
-        self._end_close(answer)
+        if (address := self._begin_close()) is not None:
+            inbox = self._inbox()
+            request = CloseAgent(timeout, inbox)
+            with self._closing():
+                self._end_close(await inbox.aask(address, request, timeout + _CLOSE_SLACK))
 
     def __enter__(self) -> Self:
         return self
@@ -234,12 +225,12 @@ class Agent:
         address = self.__dict__.get("_address")
         if self.__dict__.get("_closed", True) or address is None or not address.alive:
             return
-        if callable(warn):
-            warn(f"{self!r} was never closed", ResourceWarning, source=self)
         system = self._system
         if system is not None and system.healthy:
             request = CloseAgent(_CLOSE_TIMEOUT, self._inbox())
             system.finalizers.later(lambda: address.deliver(request, "host"))
+        if callable(warn):  # last, since a warning may be an error
+            warn(f"{self!r} was never closed", ResourceWarning, source=self)
 
     def _stream(
         self,
@@ -248,29 +239,63 @@ class Agent:
         workspace: StrPath | None,
         timeout: float | None,
     ) -> Stream:
-        address = self._start()
+        asked = self._ask_for(self._start(), prompt, thread_key, workspace, timeout)
+        with asked:
+            answer = asked.inbox.ask(asked.address, asked.request, _ASK_TIMEOUT)
+        return asked.answered(answer)
+
+    async def _arun(
+        self,
+        prompt: str,
+        thread_key: str | None,
+        workspace: StrPath | None,
+        timeout: float | None,
+    ) -> Result:
+        address = self._address
+        if address is None:
+            # The first start imports and starts the system, which takes a moment.
+            address = await asyncio.to_thread(self._start)
+        asked = self._ask_for(address, prompt, thread_key, workspace, timeout)
+        with asked:
+            answer = await asked.inbox.aask(address, asked.request, _ASK_TIMEOUT)
+        stream = asked.answered(answer)
+        stream.discard()
+        try:
+            return await stream.aresult()
+        except BaseException:
+            stream.cancel()
+            raise
+
+    def _ask_for(
+        self,
+        address: LivingAddress,
+        prompt: str,
+        thread_key: str | None,
+        workspace: StrPath | None,
+        timeout: float | None,
+    ) -> _Asked:
+        system = self._system
+        if system is None:  # `_start`, which gave the address, has set it
+            msg = f"{self!r} has not started."
+            raise RuntimeError(msg)
+        if not isinstance(prompt, str):
+            msg = f"prompt is a {type(prompt).__name__}; pass a str."
+            raise TypeError(msg)
         run_id = f"run_{secrets.token_hex(8)}"
-        events = EventStream(run_id, thread_key, self._event_buffer)
         inbox = self._inbox()
+        events = EventStream(run_id, thread_key, self._event_buffer)
         request = StartRun(
             run_id=run_id,
             prompt=prompt,
             workspace=Path(workspace).absolute() if workspace is not None else self._workspace,
-            timeout=timeout if timeout is not None else self._timeout,
+            timeout=_seconds(timeout) if timeout is not None else self._timeout,
             thread_key=thread_key,
             sink=events,
             reply_to=inbox,
         )
-        match inbox.ask(address, request, _ASK_TIMEOUT):
-            case RunAdmitted():
-                return Stream(self, address, run_id, events)
-            case RunRefused(_, error):
-                raise error
-            case answer:
-                msg = f"{address.name} answered {type(answer).__name__} to StartRun."
-                raise ToolcribError(msg)
+        return _Asked(self, system, address, inbox, request, events)
 
-    def _start(self) -> Ref:
+    def _start(self) -> LivingAddress:
         from .actors.system import System
 
         with self._lock:
@@ -299,16 +324,70 @@ class Agent:
 
         return Inbox(tracer=self._system.tracer if self._system else None)
 
-    def _begin_close(self) -> Ref | None:
+    @contextmanager
+    def _closing(self) -> Iterator[None]:
+        from .actors.inbox import StoppedError
+
+        try:
+            yield
+        except StoppedError:
+            self._closed = True  # the actor stops itself only when all is closed
+
+    def _begin_close(self) -> LivingAddress | None:
         with self._lock:
             if self._address is None:
                 self._closed = True
             return None if self._closed else self._address
 
-    def _end_close(self, answer: Message | None) -> None:
+    def _end_close(self, answer: Message) -> None:
         if isinstance(answer, CloseTimedOut):
             raise CloseTimeout(answer.phase, answer.remaining, answer.timeout)
         self._closed = True
+
+
+class _Asked:
+    """A run that is asked for; leaving it with an error takes the wish back."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        system: System,
+        address: LivingAddress,
+        inbox: Inbox,
+        request: StartRun,
+        events: EventStream,
+    ) -> None:
+        self.agent, self.system, self.address, self.inbox = agent, system, address, inbox
+        self.request, self.events = request, events
+
+    def answered(self, answer: Message) -> Stream:
+        """Return the stream of the admitted run, or raise why there is none."""
+        if isinstance(answer, RunRefused):
+            raise answer.error
+        run_id = self.request.run_id
+        return Stream(self.agent, self.system, self.address, run_id, self.events)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+        from .actors.inbox import StoppedError
+
+        # It may be admitted all the same, only later: nobody would know of it.
+        why = "the application did not wait for its admission"
+        cancel = CancelRun(self.request.run_id, RunReason.CANCELLED, why)
+        self.address.deliver(cancel, "host")
+        self.events.discard()
+        if isinstance(error, StoppedError):
+            msg = f"{self.agent!r} has stopped; make a new Agent."
+            raise AgentClosedError(msg) from error
 
 
 class Thread:
@@ -344,7 +423,7 @@ class Thread:
         self, prompt: str, *, workspace: StrPath | None = None, timeout: float | None = None
     ) -> Result:
         """Do as `run`, without blocking the running event loop."""
-        return await _arun(self.stream(prompt, workspace=workspace, timeout=timeout))
+        return await self._agent._arun(prompt, self._key, workspace, timeout)
 
     def stream(
         self, prompt: str, *, workspace: StrPath | None = None, timeout: float | None = None
@@ -356,102 +435,8 @@ class Thread:
         return f"<Thread {self._key!r} of {self._agent!r}>"
 
 
-class Stream:
-    """The events of one run and its result; for one consumer.
-
-    Iterate it with ``for`` or ``async for``. As a context manager, in either
-    world, it cancels the run at the end if it still goes on. Dropping it
-    cancels the run too.
-    """
-
-    def __init__(self, agent: Agent, address: Address, run_id: str, events: EventStream) -> None:
-        self._agent = agent  # keeps the Agent from being dropped before its stream
-        self._address = address
-        self._run_id = run_id
-        self._events = events
-        system = agent._system
-        assert system is not None
-        self._finalizer = weakref.finalize(self, _abandon, system, address, run_id, events)
-        self._finalizer.atexit = False
-
-    @property
-    def run_id(self) -> str:
-        """The run's id."""
-        return self._run_id
-
-    def __iter__(self) -> Stream:
-        return self
-
-    def __next__(self) -> Event:
-        event = self._events.get()
-        if event is None:
-            raise StopIteration
-        return event
-
-    def __aiter__(self) -> Stream:
-        return self
-
-    async def __anext__(self) -> Event:
-        event = await self._events.aget()
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    def result(self, timeout: float | None = None) -> Result:
-        """Wait for the run's end, whether events were read or not.
-
-        Args:
-            timeout: How long to wait, in seconds; ``None`` waits for the end.
-
-        Raises:
-            RunError: The run failed; and what `Agent.run` raises.
-            AskTimeout: The time is up; the run goes on.
-        """
-        return self._events.wait_result(timeout)
-
-    async def aresult(self) -> Result:
-        """Do as `result`, without blocking the running event loop."""
-        return await self._events.await_result()
-
-    def cancel(self) -> None:
-        """Ask the run to end; returns at once. `result` then raises `RunError`."""
-        why = "the run was cancelled by the application"
-        cancel = CancelRun(self._run_id, RunReason.CANCELLED, why)
-        self._address.deliver(cancel, "host")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.cancel()
-        try:
-            self.result(_CLOSE_TIMEOUT)
-        except (RunError, ToolcribError):
-            return  # whoever wants it asks for the result inside the block
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.cancel()
-        try:
-            await self.aresult()
-        except (RunError, ToolcribError):
-            return
-
-
 def _run(stream: Stream) -> Result:
-    stream._events.discard()
+    stream.discard()
     try:
         return stream.result()
     except BaseException:
@@ -459,19 +444,23 @@ def _run(stream: Stream) -> Result:
         raise
 
 
-async def _arun(stream: Stream) -> Result:
-    stream._events.discard()
-    try:
-        return await stream.aresult()
-    except BaseException:
-        stream.cancel()
-        raise
+def _seconds(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        msg = f"timeout is a {type(timeout).__name__}; pass a number of seconds."
+        raise TypeError(msg)
+    if not 0 < timeout < math.inf:
+        msg = f"timeout is {timeout}; pass more than 0 seconds, or None for no limit."
+        raise ValueError(msg)
+    return float(timeout)
 
 
-def _abandon(system: System, address: Address, run_id: str, events: EventStream) -> None:
-    if events.finished:
-        return
-    why = "its stream was dropped by the application"
-    cancel = CancelRun(run_id, RunReason.CANCELLED, why)
-    system.finalizers.later(events.discard)
-    system.finalizers.later(lambda: address.deliver(cancel, "host"))
+def _buffer(events: int) -> int:
+    if isinstance(events, bool) or not isinstance(events, int):
+        msg = f"event_buffer is a {type(events).__name__}; pass a whole number of events."
+        raise TypeError(msg)
+    if events < 1:
+        msg = f"event_buffer is {events}; pass at least 1."
+        raise ValueError(msg)
+    return events

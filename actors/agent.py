@@ -22,8 +22,21 @@ from ..messages.agent import (
     ToolsWanted,
 )
 from ..messages.base import Address, Message, RequestFailed, Undelivered
-from ..messages.cleaner import ClonesRemaining, ClonesRemoved, OwnerSealed
-from ..messages.registry import MintToken, TokenMinted, TokenRefused, TokenRetired, TokenRetiring
+from ..messages.cleaner import (
+    ClonesRemaining,
+    ClonesRemoved,
+    OwnerSealed,
+    RemoveClones,
+    SealOwner,
+)
+from ..messages.registry import (
+    MintToken,
+    RetireToken,
+    TokenMinted,
+    TokenRefused,
+    TokenRetired,
+    TokenRetiring,
+)
 from ..messages.run import ToolsFailed, ToolsReady
 from ..messages.turn import HostedServer
 from ..runtime.spec import AgentSpec
@@ -35,6 +48,9 @@ __all__ = ["AgentActor", "StartRunActor"]
 
 StartRunActor = Callable[[StartRun, Address], Address]
 """Starts the actor of a run, given what is asked and the Agent's address."""
+
+
+_OF_THE_CLOSE = {kind.__name__ for kind in (SealOwner, RemoveClones, RetireToken)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +116,8 @@ class AgentActor(Actor):
         if message.request == MintToken.__name__:
             why = AgentClosedError(f"{message.receiver} is gone; make a new Agent.")
             self._tools_answered(TokenRefused(why))
+        elif self._closing is not None and message.request in _OF_THE_CLOSE:
+            self._book.lost += (f"{message.request}, which {message.receiver} did not handle",)
 
     def _note(self, message: Message) -> None:
         book = self._book
@@ -115,8 +133,8 @@ class AgentActor(Actor):
                 book.drivers.pop(name, None)
             case OwnerSealed():
                 book.sealed = True
-            case ClonesRemaining(clones=clones):
-                book.clones = clones
+            case ClonesRemaining(clones=clones, reason=reason):
+                book.clones = tuple(f"clone {path} ({reason})" for path in clones)
             case ClonesRemoved():
                 book.clones_removed = True
             case TokenRetiring(running):
@@ -170,6 +188,8 @@ class AgentActor(Actor):
             self._closing = Closing(
                 self.name, self.address, self._book, self._cleaner, self._registry, self.send
             )
+        else:
+            self._closing.try_again()
 
     def _give_up_waiting(self, number: int) -> None:
         closer = self._closers.pop(number, None)

@@ -6,8 +6,8 @@ What it adds, and why plain Pykka is not enough:
   every actor of the process, which is what Pykka does for ``SystemExit`` and
   its like. `Actor.crashed` decides what becomes of it.
 * Threads are daemons, so a forgotten actor can't keep the interpreter alive.
-* `Ref` ignores the ``stop`` that the application's own
-  ``ActorRegistry.stop_all()`` sends, and refuses proxies and Pykka's ``ask``.
+* `Ref` ignores what the application's own ``ActorRegistry.stop_all()`` and
+  ``broadcast()`` send, and refuses proxies and Pykka's ``ask``.
 * A message is either handled or answered with `Undelivered`, also when it
   races with the actor's end, and when the actor's thread was killed from
   outside, which Pykka does not notice.
@@ -20,6 +20,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import pykka
@@ -105,8 +106,8 @@ class Ref(pykka.ActorRef["Actor"]):
         return super().ask(message, **options)
 
     def tell(self, message: Any) -> None:
-        """Refuse: messages come through `deliver`."""
-        self._refuse("tell")
+        """Ignore it: this may be the application's broadcast to its own actors."""
+        _log.debug("%s ignores a %s that is not for it", self.name, type(message).__name__)
 
     def proxy(self) -> NoReturn:
         """Refuse: a proxy would go past `Actor.on_receive`."""
@@ -164,6 +165,9 @@ class Actor(pykka.ThreadingActor):
     def started(self) -> None:
         """Begin the actor's life, on its thread, before its first message."""
 
+    def never_started(self, error: BaseException) -> None:
+        """Go on after ``started`` raised; the error is logged already."""
+
     def crashed(self, message: Message, error: BaseException) -> None:
         """Go on after ``receive`` raised; the error is logged already.
 
@@ -211,7 +215,7 @@ class Actor(pykka.ThreadingActor):
             self.started()
         except BaseException as error:
             _log.exception("%s failed as it started", self.name)
-            self._report(error)
+            self._survive(partial(self.never_started, error), error)
 
     def on_receive(self, message: Any) -> None:
         letter: _Letter = message
@@ -225,7 +229,7 @@ class Actor(pykka.ThreadingActor):
                 self.receive(letter.message)
         except BaseException as error:
             _log.exception("%s failed on %s", self.name, type(letter.message).__name__)
-            self._crashed_safely(letter.message, error)
+            self._survive(partial(self.crashed, letter.message, error), error)
 
     def bounced(self, message: Undelivered | RequestFailed) -> None:
         """Learn that a request of this actor's was lost, or failed."""
@@ -241,14 +245,11 @@ class Actor(pykka.ThreadingActor):
             elif isinstance(envelope.message, _Letter):
                 bounce(self.name, envelope.message.message)
 
-    def _report(self, error: BaseException) -> None:
-        if self.services.report is not None:
-            self.services.report(self.name, error)
-
-    def _crashed_safely(self, message: Message, error: BaseException) -> None:
+    def _survive(self, how: Callable[[], None], error: BaseException) -> None:
         try:
-            self._report(error)
-            self.crashed(message, error)
+            if self.services.report is not None:
+                self.services.report(self.name, error)
+            how()
         except BaseException:
             _log.exception("%s failed while it dealt with a failure", self.name)
 

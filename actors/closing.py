@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 from ..messages.agent import CancelRun
 from ..messages.base import Address, Message
@@ -56,14 +55,16 @@ class Book:
     """The owners of provider processes that are not gone, by name."""
     sealed: bool = False
     """Whether no clone can come into being any more."""
-    clones: tuple[Path, ...] = ()
-    """The clones that the cleaner could not remove yet, and reported."""
+    clones: tuple[str, ...] = ()
+    """The clones that the cleaner could not remove yet, and why."""
     clones_removed: bool = False
     """Whether the cleaner has removed every clone."""
     running: tuple[str, ...] = ()
     """The tools whose handlers still run, as the registry reported."""
     token_retired: bool = False
     """Whether the registry has taken the Agent off the counter."""
+    lost: tuple[str, ...] = ()
+    """Requests of the close that reached nobody, or made their receiver fail."""
 
 
 class Closing:
@@ -105,6 +106,16 @@ class Closing:
 
     def remaining(self) -> tuple[str, ...]:
         """Name what the present phase waits for; empty when it is done."""
+        left = self._left()
+        return left + self._book.lost if left else ()
+
+    def try_again(self) -> None:
+        """Send once more what got lost in the present phase."""
+        if self._book.lost:
+            self._book.lost = ()
+            self._enter()
+
+    def _left(self) -> tuple[str, ...]:
         book = self._book
         processes = tuple(f"the process of {name}" for name in book.drivers)
         match self.phase:
@@ -117,8 +128,7 @@ class Closing:
             case ClosePhase.REAPING_LATE_WRITERS:
                 return processes + (() if book.sealed else ("a clone that is being made",))
             case ClosePhase.REMOVING_CLONES:
-                left = tuple(f"clone {path}" for path in book.clones)
-                return () if book.clones_removed else left or ("clones",)
+                return () if book.clones_removed else book.clones or ("clones",)
             case ClosePhase.REVOKING_TOKEN:
                 left = tuple(f"a handler of tool {name}" for name in book.running)
                 return () if book.token_retired else left or ("the token",)

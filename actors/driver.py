@@ -12,7 +12,6 @@ from ..messages.events import Event, ProcessInfo
 from ..messages.results import RunReason
 from ..messages.run import EventsRead, ProcessStarted, SpawnFailed, TurnEnded
 from ..messages.turn import ProcessExit, TurnOutcome
-from ..runtime.processes.guard import Guard
 from ..runtime.processes.interface import ProcessListener, SpawnError
 from ..runtime.processes.session import ProviderProcess
 from .base import Actor, Ref, Services
@@ -26,28 +25,27 @@ MakeProcess = Callable[[ProcessListener], ProviderProcess]
 class _Reporter:
     """Turns what the process's own thread calls into messages to the actor."""
 
-    def __init__(self, actor: Ref, guard: Guard) -> None:
+    def __init__(self, actor: Ref) -> None:
         self._actor = actor
-        self._guard = guard
         self._pid = 0
 
     def started(self, pid: int) -> None:
         self._pid = pid
-        self._guard.record_group(pid)
         self._report(ProcessStarted(pid))
 
     def steps(self, events: tuple[Event, ...]) -> None:
         self._report(EventsRead(events))
 
     def stderr(self, line: str) -> None:
-        self._report(EventsRead((ProcessInfo(kind="stderr", pid=self._pid, text=line),)))
+        self._report(
+            EventsRead((ProcessInfo(kind="stderr", pid=self._pid, text=line, source="provider"),))
+        )
 
     def failed(self, error: SpawnError) -> None:
         known = ProviderNotFoundError(str(error)) if error.missing else error
         self._report(SpawnFailed(known))
 
     def ended(self, exit: ProcessExit, outcome: TurnOutcome) -> None:
-        self._guard.forget_group(self._pid)
         self._report(TurnEnded(outcome, exit))
 
     def _report(self, message: Message) -> None:
@@ -66,7 +64,6 @@ class DriverActor(Actor):
         make: Makes the process object.
         run: The run whose turn it is.
         agent: The Agent, which must know of every process.
-        guard: Ends the process if the host dies; used on the process's thread.
     """
 
     def __init__(
@@ -76,15 +73,17 @@ class DriverActor(Actor):
         make: MakeProcess,
         run: Address,
         agent: Address,
-        guard: Guard,
     ) -> None:
         super().__init__(name, services)
         self._run = run
         self._agent = agent
-        self._process = make(_Reporter(self.address, guard))
+        self._process = make(_Reporter(self.address))
         self._started = False
+        self._ended = False
 
     def receive(self, message: Message) -> None:
+        if self._ended:
+            return
         match message:
             case StartProcess():
                 if not self._started:
@@ -112,6 +111,7 @@ class DriverActor(Actor):
         self._end(TurnEnded(outcome, never))
 
     def _end(self, last: SpawnFailed | TurnEnded) -> None:
+        self._ended = True
         # First the Agent, so that it never knows of an ended run's process.
         self.send(self._agent, ProcessClosed(self.name))
         self.send(self._run, last)

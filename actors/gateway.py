@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from ..runtime.gateway.registration import Registration
 from .base import Actor, Services
 
 __all__ = ["GatewayActor"]
+
+_log = logging.getLogger("toolcrib.actors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,16 @@ class GatewayActor(Actor):
             case _Closed():
                 self._closed()
         while self._waiting and self._busy is None:
-            self._handle(self._waiting.popleft())
+            self._try(self._waiting.popleft())
+
+    def _try(self, request: PublishTable | CloseListener) -> None:
+        # The request may have waited, so what it raises is not the fault of the
+        # message that is being handled.
+        try:
+            self._handle(request)
+        except Exception as error:
+            _log.exception("%s failed on %s", self.name, type(request).__name__)
+            self.crashed(request, error)
 
     def _handle(self, request: PublishTable | CloseListener) -> None:
         match request:
@@ -117,7 +129,7 @@ class GatewayActor(Actor):
     def _opened(self) -> None:
         request, self._busy = self._busy, None
         if isinstance(request, PublishTable):
-            self._handle(request)
+            self._try(request)
 
     def _open_failed(self, error: Exception) -> None:
         request, self._busy = self._busy, None

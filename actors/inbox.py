@@ -9,7 +9,11 @@ from ..errors import AskTimeout, ToolcribError
 from ..messages.base import Address, Message, RequestFailed, Undelivered
 from ..runtime.tracing import Tracer
 
-__all__ = ["Inbox"]
+__all__ = ["Inbox", "StoppedError"]
+
+
+class StoppedError(ToolcribError):
+    """Raised when a question reached nobody, since its actor has stopped."""
 
 
 class Inbox:
@@ -44,7 +48,8 @@ class Inbox:
 
         Raises:
             AskTimeout: No answer came in time.
-            ToolcribError: The actor has stopped, or failed on the question.
+            StoppedError: The actor has stopped.
+            ToolcribError: The actor failed on the question.
         """
         to.deliver(message, self.name)
         try:
@@ -72,7 +77,7 @@ def _late(to: Address, message: Message, timeout: float) -> AskTimeout:
 def _checked(answer: Message) -> Message:
     if isinstance(answer, Undelivered):
         msg = f"{answer.receiver} has stopped, so {answer.request} reached nobody."
-        raise ToolcribError(msg)
+        raise StoppedError(msg)
     if isinstance(answer, RequestFailed):
         msg = f"{answer.receiver} failed on {answer.request}; its log has the reason."
         raise ToolcribError(msg) from answer.error

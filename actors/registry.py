@@ -38,8 +38,9 @@ class _Holder:
 
     registration: Registration
     token: Secret
-    minted_for: Address
     minted_by: int
+    minted_for: list[Address]
+    published: bool = False
     retired_by: int | None = None
     retired_for: list[Address] = field(default_factory=list)
 
@@ -81,7 +82,7 @@ class RegistryActor(Actor):
 
     def bounced(self, message: Undelivered | RequestFailed) -> None:
         super().bounced(message)
-        why = GatewayError("The gateway has stopped; make a new Agent in a new system.")
+        why = GatewayError("The gateway has failed; its log has the reason. Make a new Agent.")
         if message.request == PublishTable.__name__:
             self._refused(self._version, why)
         elif message.request == CloseListener.__name__:
@@ -89,9 +90,17 @@ class RegistryActor(Actor):
 
     def _mint(self, request: MintToken) -> None:
         holder = self._holders.get(request.agent)
-        if holder is not None:
+        if holder is None:
+            self._mint_new(request)
+        elif holder.retired_by is not None:
+            why = GatewayError(f"The token of {request.agent} is being retired.")
+            self.send(request.reply_to, TokenRefused(why))
+        elif holder.published:
             self.send(request.reply_to, TokenMinted(self._url, holder.token))
-            return
+        else:
+            holder.minted_for.append(request.reply_to)
+
+    def _mint_new(self, request: MintToken) -> None:
         catalog = request.catalog
         if not isinstance(catalog, Catalog):
             msg = f"{type(catalog).__name__} is not a Catalog of toolcrib."
@@ -99,8 +108,8 @@ class RegistryActor(Actor):
         self._holders[request.agent] = _Holder(
             Registration(request.agent, catalog, request.context),
             Secret(new_token()),
-            request.reply_to,
             self._version + 1,
+            [request.reply_to],
         )
         self._publish()
 
@@ -131,7 +140,9 @@ class RegistryActor(Actor):
     def _published(self, version: int) -> None:
         for agent, holder in list(self._holders.items()):
             if holder.minted_by == version:
-                self.send(holder.minted_for, TokenMinted(self._url, holder.token))
+                holder.published = True
+                for asker in holder.minted_for:
+                    self.send(asker, TokenMinted(self._url, holder.token))
             if holder.retired_by == version:
                 self._drain(agent, holder)
 
@@ -163,10 +174,13 @@ class RegistryActor(Actor):
 
     def _refused(self, version: int, error: Exception) -> None:
         for agent, holder in list(self._holders.items()):
-            # A refused table opened nothing, so whoever waited for it, or for
-            # an earlier one, holds no usable token.
-            if holder.minted_by <= version:
+            if holder.minted_by <= version and not holder.published:
+                # Nothing was opened, so whoever waited holds no usable token.
                 del self._holders[agent]
-                self.send(holder.minted_for, TokenRefused(error))
+                for asker in holder.minted_for:
+                    self.send(asker, TokenRefused(error))
                 for asker in holder.retired_for:
                     self.send(asker, TokenRetired(agent))
+            elif holder.retired_by is not None and holder.retired_by <= version:
+                # A gateway that can't publish serves nobody either.
+                self._drain(agent, holder)

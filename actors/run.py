@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,6 +42,8 @@ from ..runtime.work import TurnWork
 from .base import Actor, Services
 
 __all__ = ["RunActor", "StartDriver"]
+
+_log = logging.getLogger("toolcrib.actors")
 
 StartDriver = Callable[[Launch, Dialect, Address, Address], Address]
 """Starts the actor of a process, given launch, dialect, run and Agent."""
@@ -106,6 +109,8 @@ class _StepFailed(Message):
 
     error: Exception
     """Why."""
+    text: str
+    """The same in words, written where foreign code may run."""
 
 
 class RunActor(Actor):
@@ -152,10 +157,12 @@ class RunActor(Actor):
 
     def started(self) -> None:
         request = self._request
-        request.sink.publish(RunStarted(provider=self._work.provider, prompt=request.prompt))
+        request.sink.publish(
+            RunStarted(provider=self._work.provider, prompt=request.prompt, source="toolcrib")
+        )
         if request.timeout is not None:
             self._timer = self.later(request.timeout, RunDeadlinePassed(request.timeout))
-        self.work(self._work.check, lambda _: _Checked(), _StepFailed)
+        self.work(self._work.check, lambda _: _Checked(), _step_failed)
 
     def receive(self, message: Message) -> None:
         if self._step is _Step.ENDED:
@@ -164,11 +171,15 @@ class RunActor(Actor):
             case CancelRun(_, reason, why):
                 self._cancel(reason, why)
             case RunDeadlinePassed(seconds):
-                self._cancel(RunReason.TIMED_OUT, f"the run took longer than {seconds:g} s")
+                self._time_is_up(seconds)
             case _Released(error):
                 self._finish(error)
-            case _StepFailed(error) | ToolsFailed(error) | CloneFailed(error):
-                self._fail(error)
+            case _ if self._step is _Step.RELEASING:
+                return  # an answer that nobody waits for any more
+            case _StepFailed(error, text):
+                self._fail(error, text)
+            case ToolsFailed(error) | CloneFailed(error):
+                self._fail(error, _describe(error))
             case SpawnFailed(error):
                 self._verdict.spawn_failed(error)
                 self._driver = None
@@ -182,13 +193,17 @@ class RunActor(Actor):
         self._verdict.fault(error, self._step)
         if self._driver is not None:
             self.send(self._driver, CloseProcess())
-        if self._step is not _Step.ENDED:
-            self._finish(None)
+        if self._step not in {_Step.RELEASING, _Step.ENDED}:
+            self._release()
+
+    def never_started(self, error: BaseException) -> None:
+        self._verdict.fault(error, "it started")
+        self._finish(None)
 
     def bounced(self, message: Undelivered | RequestFailed) -> None:
         if self._step is not _Step.ENDED:
             gone = ToolcribError(f"{message.receiver} did not handle {message.request}.")
-            self._fail(gone)
+            self._fail(gone, str(gone))
 
     def _proceed(self, message: Message) -> None:
         """Take the outcome of one step and begin the next, unless cancelled."""
@@ -196,7 +211,7 @@ class RunActor(Actor):
             case _ThreadOpened(lease, record, notice):
                 self._lease, self._record = lease, record
                 if notice:
-                    event = Notice(kind="thread.rebound", message=notice)
+                    event = Notice(kind="thread.rebound", message=notice, source="toolcrib")
                     self._request.sink.publish(event)
             case ToolsReady(server):
                 self._server = server
@@ -229,7 +244,7 @@ class RunActor(Actor):
         self.work(
             self._work.open_thread,
             lambda opened: _ThreadOpened(opened.lease, opened.record, opened.notice),
-            _StepFailed,
+            _step_failed,
         )
 
     def _want_tools(self) -> None:
@@ -254,7 +269,7 @@ class RunActor(Actor):
         self.work(
             lambda: self._work.prepare(clone, server, record),
             lambda prepared: _Prepared(*prepared),
-            _StepFailed,
+            _step_failed,
         )
 
     def _launch(self, launch: Launch, dialect: Dialect) -> None:
@@ -268,7 +283,7 @@ class RunActor(Actor):
         match message:
             case ProcessStarted(pid):
                 self._verdict.pid = pid
-                sink.publish(ProcessInfo(kind="spawned", pid=pid))
+                sink.publish(ProcessInfo(kind="spawned", pid=pid, source="toolcrib"))
             case EventsRead(events):
                 for event in events:
                     sink.publish(event)
@@ -277,7 +292,9 @@ class RunActor(Actor):
             case TurnEnded(outcome, exit):
                 ran = self._verdict.pid
                 if ran is not None:
-                    sink.publish(ProcessInfo(kind="exited", pid=ran, exit_code=exit.code))
+                    sink.publish(
+                        ProcessInfo(kind="exited", pid=ran, exit_code=exit.code, source="toolcrib")
+                    )
                 self._verdict.turn_ended(outcome, exit)
                 self._driver = None
                 self._keep()
@@ -293,7 +310,7 @@ class RunActor(Actor):
         self.work(
             lambda: self._work.keep(lease, record, clone, session, server),
             lambda _: _Kept(),
-            _StepFailed,
+            _step_failed,
         )
 
     def _release(self) -> None:
@@ -304,9 +321,9 @@ class RunActor(Actor):
         lease, self._lease = self._lease, None
         self.work(lambda: self._work.release(lease), lambda _: _Released(None), _Released)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: Exception, text: str) -> None:
         cancelled = self._verdict.failed
-        self._verdict.failed_with(error, self._step)
+        self._verdict.failed_with(error, text, self._step)
         self._driver = None
         if cancelled:
             self._promise_to_stop()
@@ -322,6 +339,16 @@ class RunActor(Actor):
         elif self._step in {_Step.AWAITING_TOOLS, _Step.AWAITING_CLONE}:
             self._release()
 
+    def _time_is_up(self, seconds: float) -> None:
+        self._cancel(RunReason.TIMED_OUT, f"the run took longer than {seconds:g} s")
+        if self._driver is not None:
+            return
+        # Foreign code is at work that can't be ended as a process can, a driver's
+        # or a store's. The caller does not wait for it.
+        if self._step is not _Step.RELEASING:
+            self._verdict.time_is_up_while(self._step)
+        self._settle()
+
     def _promise_to_stop(self) -> None:
         if not self._stop_promised:
             self._stop_promised = True
@@ -332,10 +359,27 @@ class RunActor(Actor):
         if self._timer is not None:
             self._timer.cancel()
         if release_error is not None:
+            _log.warning("%s could not release its thread", self.name, exc_info=release_error)
             self._verdict.afterthought(release_error)
+            said = "The thread could not be released; the log has the reason."
+            self._request.sink.publish(
+                Notice(kind="thread.not_released", message=said, source="toolcrib")
+            )
+        self._settle()
+        self.send(self._agent, RunEnded(self._request.run_id))
+        self.close()
+
+    def _settle(self) -> None:
+        """Tell the caller what came of the run; only the first time counts."""
         sink = self._request.sink
         sink.publish(self._verdict.finished())
         result, error = self._verdict.result_and_error()
         sink.finish(result, error)
-        self.send(self._agent, RunEnded(self._request.run_id))
-        self.close()
+
+
+def _step_failed(error: Exception) -> _StepFailed:
+    return _StepFailed(error, _describe(error))
+
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, ToolcribError) else repr(error)

@@ -18,7 +18,7 @@ from typing import Self
 
 from ..errors import ToolcribError
 from ..messages.agent import CloseAgent, StartRun
-from ..messages.base import Address
+from ..messages.base import Address, LivingAddress
 from ..messages.gateway import CloseListener
 from ..messages.turn import Launch
 from ..runtime.drivers.interface import Dialect
@@ -89,6 +89,7 @@ class System:
             tracer,
             self._take_note,
         )
+        self._services.timers.start()
         self._faults: deque[tuple[float, str]] = deque(maxlen=100)
         self._counters: dict[str, itertools.count[int]] = {}
         self._lock = threading.Lock()
@@ -138,7 +139,7 @@ class System:
         with self._lock:
             return f"{kind}-{next(self._counters.setdefault(kind, itertools.count(1)))}"
 
-    def start_agent(self, spec: AgentSpec) -> Ref:
+    def start_agent(self, spec: AgentSpec) -> LivingAddress:
         """Start an Agent's actor.
 
         Raises:
@@ -260,10 +261,9 @@ class System:
         self, launch: Launch, dialect: Dialect, run: Address, agent: Address
     ) -> Address:
         def make(listener: ProcessListener) -> ProviderProcess:
-            return ProviderProcess(launch, dialect, listener)
+            return ProviderProcess(launch, dialect, listener, guard=self._guard)
 
-        name = self.name("driver")
-        return DriverActor.launch(name, self._services, make, run, agent, self._guard)
+        return DriverActor.launch(self.name("driver"), self._services, make, run, agent)
 
 
 @atexit.register

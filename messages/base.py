@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Address", "Message", "RequestFailed", "Undelivered"]
+__all__ = ["Address", "LivingAddress", "Message", "RequestFailed", "Undelivered"]
 
 
 class Message:
@@ -28,6 +28,15 @@ class Address(Protocol):
         Never raises for a receiver that is gone: where the message has a
         ``reply_to``, that address gets `Undelivered` instead.
         """
+        ...
+
+
+class LivingAddress(Address, Protocol):
+    """The address of an actor, which tells whether the actor is still there."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the actor still handles messages."""
         ...
 
 

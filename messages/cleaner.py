@@ -78,7 +78,7 @@ class ClonesRemaining(Message):
     clones: tuple[Path, ...]
     """The directories that are left."""
     reason: str
-    """Why the first of them is still there."""
+    """Why the one that was tried last is still there."""
 
 
 @dataclass(frozen=True, slots=True)

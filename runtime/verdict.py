@@ -53,13 +53,23 @@ class Verdict:
         if not outcome.ok:
             self._settle(outcome.reason or RunReason.PROVIDER_FAILED, outcome.message)
 
-    def failed_with(self, error: Exception, step: str) -> None:
-        """Note an error of one of the run's steps."""
+    def time_is_up_while(self, step: str) -> None:
+        """Note that the run's time was up in a step that could not be ended."""
+        self._settle(RunReason.TIMED_OUT, f"the run's time was up while {step}")
+
+    def failed_with(self, error: Exception, text: str, step: str) -> None:
+        """Note an error of one of the run's steps.
+
+        Args:
+            error: The error.
+            text: The same in words.
+            step: What the run was doing.
+        """
         # Before the provider ran there is no partial result to carry, so an
         # error of our tree is raised as it is.
         typed = isinstance(error, ToolcribError) and self._outcome is None
         reason = RunReason.LAUNCH_FAILED if typed else RunReason.INFRASTRUCTURE
-        message = str(error) if isinstance(error, ToolcribError) else f"{step} failed: {error!r}"
+        message = text if isinstance(error, ToolcribError) else f"{step} failed: {text}"
         self._settle(reason, message, error, typed=typed)
 
     def spawn_failed(self, error: Exception) -> None:
@@ -69,7 +79,8 @@ class Verdict:
 
     def fault(self, error: BaseException, step: str) -> None:
         """Note a fault of toolcrib's own."""
-        message = f"toolcrib failed while {step}: {error!r}. Please report it."
+        kind = type(error).__name__
+        message = f"toolcrib failed while {step} ({kind}); its log has the rest. Please report it."
         self._settle(RunReason.INFRASTRUCTURE, message, error)
 
     def afterthought(self, error: BaseException) -> None:
@@ -92,16 +103,21 @@ class Verdict:
         result = self._result()
         if not self.failed:
             return result, None
-        if self._typed:
-            assert self._error is not None
+        if self._typed and self._error is not None:
+            for cause in self._causes:
+                self._error.add_note(f"Also: {cause!r}")
             return None, self._error
         return None, self._run_error(result)
 
     def _run_error(self, result: Result) -> RunError:
-        assert self._reason is not None
         rejected = self._reason is RunReason.RESUME_REJECTED
         kind = ResumeRejectedError if rejected else RunError
-        error = kind(self._message, reason=self._reason, result=result, causes=tuple(self._causes))
+        error = kind(
+            self._message,
+            reason=self._reason or RunReason.INFRASTRUCTURE,
+            result=result,
+            causes=tuple(self._causes),
+        )
         error.__cause__ = self._error
         return error
 

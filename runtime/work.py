@@ -141,7 +141,15 @@ class TurnWork:
             resume=record.session_id if record else None,
         )
         driver = self.spec.driver
-        return driver.prepare(request), driver.dialect(request)
+        launch, dialect = driver.prepare(request), driver.dialect(request)
+        for made, kind, method in ((launch, Launch, "prepare"), (dialect, Dialect, "dialect")):
+            if not isinstance(made, kind):
+                msg = (
+                    f"{type(driver).__name__}.{method} returned a {type(made).__name__}; "
+                    f"it has to return a {kind.__name__}."
+                )
+                raise ConfigurationError(msg)
+        return launch, dialect
 
     def keep(
         self,

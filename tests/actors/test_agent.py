@@ -204,7 +204,7 @@ LEFT = {
     "closing_processes": ("the process of driver-1",),
     "draining_runs": ("run r",),
     "reaping_late_writers": ("a clone that is being made",),
-    "removing_clones": (f"clone {PurePosixPath('/clones/1')}",),
+    "removing_clones": (f"clone {PurePosixPath('/clones/1')} (why)",),
     "revoking_token": ("a handler of tool echo",),
 }
 REST: list[Message] = [

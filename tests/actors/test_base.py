@@ -115,6 +115,26 @@ def test_the_hosts_stop_all_leaves_our_actors_alone(
     assert isinstance(ask(echo, Ask), Answer)
 
 
+def test_the_hosts_broadcast_reaches_its_own_actors_and_not_ours(
+    services: Services, launch: Callable[..., Ref], tracer: Tracer
+) -> None:
+    heard = threading.Event()
+
+    class HostsOwn(pykka.ThreadingActor):
+        use_daemon_thread = True
+
+        def on_receive(self, message: object) -> None:
+            heard.set()
+
+    echo = launch(Echo, "echo", services)
+    hosts = HostsOwn.start()
+    pykka.ActorRegistry.broadcast("good morning")
+    assert heard.wait(10)
+    assert isinstance(ask(echo, Ask), Answer)
+    assert all(entry.kind == "Ask" for entry in tracer.entries())
+    hosts.stop(timeout=10)
+
+
 def test_an_actor_started_while_the_host_stops_all_survives(
     services: Services, launch: Callable[..., Ref]
 ) -> None:
@@ -138,7 +158,7 @@ def test_proxies_and_pykkas_own_calls_are_refused(
     services: Services, launch: Callable[..., Ref]
 ) -> None:
     echo = launch(Echo, "echo", services)
-    for call in (echo.proxy, lambda: echo.ask("x"), lambda: echo.tell("x")):
+    for call in (echo.proxy, lambda: echo.ask("x")):
         with pytest.raises(TypeError, match="echo takes toolcrib's messages only"):
             call()
 

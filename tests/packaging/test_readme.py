@@ -63,6 +63,25 @@ def test_the_quickstart_runs_as_it_is_printed(examples: dict[str, str], tmp_path
     assert not done.stderr
 
 
+def test_the_scripted_example_runs_as_it_is_printed(
+    examples: dict[str, str], tmp_path: Path
+) -> None:
+    program = tmp_path / "scripted.py"
+    program.write_text(examples["scripted"], encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-W", "error", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ISSUE-42 is open.\n"
+    assert not done.stderr
+
+
 def test_the_readme_names_the_two_commands(root: Path) -> None:
     text = (root / "README.md").read_text(encoding="utf-8")
 

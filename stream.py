@@ -1,0 +1,131 @@
+"""The handle of one run: its events and its result."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from .errors import AskTimeout, ConfigurationError, GatewayError, RunError, ThreadError
+from .messages.agent import CancelRun
+from .messages.base import Address
+from .messages.events import Event
+from .messages.results import Result, RunReason
+from .runtime.streams import EventStream
+
+if TYPE_CHECKING:
+    from .actors.system import System
+
+__all__ = ["Stream"]
+
+_CLOSE_TIMEOUT = 30.0
+
+
+class Stream:
+    """The events of one run and its result; for one consumer.
+
+    Iterate it with ``for`` or ``async for``. As a context manager, in either
+    world, it cancels the run at the end if it still goes on. Dropping it
+    cancels the run too.
+    """
+
+    def __init__(
+        self, owner: object, system: System, address: Address, run_id: str, events: EventStream
+    ) -> None:
+        self._owner = owner  # keeps the Agent from being dropped before its stream
+        self._address = address
+        self._run_id = run_id
+        self._events = events
+        self._finalizer = weakref.finalize(self, _abandon, system, address, run_id, events)
+        self._finalizer.atexit = False
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._run_id
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Event:
+        event = self._events.get()
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._events.aget()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Wait for the run's end, whether events were read or not.
+
+        Args:
+            timeout: How long to wait, in seconds; ``None`` waits for the end.
+
+        Raises:
+            RunError: The run failed; and what `Agent.run` raises.
+            AskTimeout: The time is up; the run goes on.
+        """
+        return self._events.wait_result(timeout)
+
+    async def aresult(self) -> Result:
+        """Do as `result`, without blocking the running event loop."""
+        return await self._events.await_result()
+
+    def discard(self) -> None:
+        """Forget the events that wait and those to come; the result stays to be had."""
+        self._events.discard()
+
+    def cancel(self) -> None:
+        """Ask the run to end; returns at once. `result` then raises `RunError`."""
+        why = "the run was cancelled by the application"
+        cancel = CancelRun(self._run_id, RunReason.CANCELLED, why)
+        self._address.deliver(cancel, "host")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.cancel()
+        # Whoever wants the outcome asks for it inside the block.
+        with suppress(RunError, ConfigurationError, ThreadError, GatewayError):
+            self.result(_CLOSE_TIMEOUT)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.cancel()
+        with suppress(RunError, ConfigurationError, ThreadError, GatewayError):
+            try:
+                await asyncio.wait_for(self.aresult(), _CLOSE_TIMEOUT)
+            except TimeoutError:
+                msg = f"run {self._run_id} did not end within {_CLOSE_TIMEOUT:g} s."
+                raise AskTimeout(msg) from None
+
+
+def _abandon(system: System, address: Address, run_id: str, events: EventStream) -> None:
+    if events.finished:
+        return
+    why = "its stream was dropped by the application"
+    cancel = CancelRun(run_id, RunReason.CANCELLED, why)
+    system.finalizers.later(events.discard)
+    system.finalizers.later(lambda: address.deliver(cancel, "host"))

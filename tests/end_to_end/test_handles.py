@@ -1,0 +1,176 @@
+"""What the handles promise of themselves."""
+
+from __future__ import annotations
+
+import contextvars
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from third_party import Echo, Gate
+
+from toolcrib import (
+    Agent,
+    AgentClosedError,
+    MemoryStore,
+    RunError,
+    System,
+    ToolcribError,
+    Tracer,
+    tool,
+)
+
+from .conftest import WAIT, Scripted, left_of
+
+WHO = contextvars.ContextVar("who", default="nobody")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"timeout": "5"}, TypeError),
+        ({"timeout": True}, TypeError),
+        ({"timeout": 0}, ValueError),
+        ({"timeout": float("nan")}, ValueError),
+        ({"event_buffer": 1.5}, TypeError),
+        ({"event_buffer": 0}, ValueError),
+        ({"driver": "cursor"}, TypeError),
+    ],
+)
+def test_wrong_options_are_refused_at_once(
+    options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        Agent(**{"driver": Echo(), **options})
+
+
+def test_wrong_arguments_of_a_run_are_refused_before_anything_starts(
+    system: System, tracer: Tracer
+) -> None:
+    with Agent(Echo(), system=system) as agent:
+        for call in (
+            lambda: agent.run("hi", timeout="5"),  # type: ignore[arg-type]
+            lambda: agent.run(7),  # type: ignore[arg-type]
+            lambda: agent.run("hi", tools=[]),  # type: ignore[call-arg]
+        ):
+            with pytest.raises(TypeError):
+                call()
+        with pytest.raises(ValueError, match="key is empty"):
+            agent.thread("")
+    assert not any(entry.kind == "StartRun" for entry in tracer.entries())
+
+
+def test_hosted_handlers_see_the_context_of_the_agents_construction(
+    scripted: Scripted, system: System
+) -> None:
+    @tool.define()
+    def who() -> str:
+        """Say who is here."""
+        seen = WHO.get()
+        WHO.set("the handler")
+        return seen
+
+    WHO.set("at construction")
+    driver = scripted({"call": "who", "arguments": {}, "save": "w"}, {"say": "{{results.w}}"})
+    with Agent(driver, tools=[who], system=system) as agent:
+        WHO.set("later")
+        assert "at construction" in agent.run("hello").text
+        assert "at construction" in agent.run("hello").text  # nothing leaks between calls
+    assert WHO.get() == "later"
+
+
+def test_the_environment_is_that_of_the_construction(
+    scripted: Scripted, system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLAVOUR", "plain")
+    with Agent(scripted({"say": "{{env.FLAVOUR}}"}), system=system) as agent:
+        monkeypatch.setenv("FLAVOUR", "salted")
+        assert agent.run("hello").text == "plain"
+
+
+def test_an_interrupt_in_a_run_ends_it(scripted: Scripted, system: System, tracer: Tracer) -> None:
+    def interrupt() -> None:
+        tracer.wait_for(lambda entry: entry.kind == "EventsRead", WAIT)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with Agent(scripted({"say": "busy"}, {"hang": True}), system=system) as agent:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            agent.run("hello")
+        tracer.wait_for(lambda entry: entry.kind == "RunEnded", WAIT)
+        assert left_of(system.host) == []
+
+
+def test_a_run_after_the_system_has_stopped_says_that_the_agent_is_closed(
+    system: System, workspace: Path
+) -> None:
+    agent = Agent(Echo(), system=system, workspace=workspace)
+    agent.run("hello")
+    assert system.stop() == ()
+    with pytest.raises(AgentClosedError):
+        agent.run("hello")
+    agent.close()
+
+
+def test_a_run_that_races_with_close_is_refused_or_cancelled_never_lost(
+    system: System, workspace: Path
+) -> None:
+    for _ in range(20):
+        agent = Agent(Echo(), system=system, workspace=workspace)
+        agent.run("hello")
+        start = threading.Barrier(2)
+        outcome: list[object] = []
+
+        def run(
+            agent: Agent = agent, start: threading.Barrier = start, outcome: list[object] = outcome
+        ) -> None:
+            start.wait(WAIT)
+            try:
+                outcome.append(agent.run("hello"))
+            except (AgentClosedError, RunError) as error:
+                outcome.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        start.wait(WAIT)
+        agent.close(WAIT)
+        thread.join(WAIT)
+        assert len(outcome) == 1
+    assert left_of(system.host) == []
+
+
+def test_close_that_failed_inside_is_no_success(system: System, workspace: Path) -> None:
+    agent = Agent(Echo(), system=system, workspace=workspace)
+    agent.run("hello")
+    cleaner, system._cleaner = system._cleaner, system._cleaner
+    broken = threading.Event()
+    original = cleaner.deliver
+
+    def deliver(message: Any, sender: str) -> None:
+        if type(message).__name__ == "SealOwner" and not broken.is_set():
+            broken.set()
+            original(type(message)(["not", "a", "name"], message.reply_to), sender)
+        else:
+            original(message, sender)
+
+    cleaner.deliver = deliver  # type: ignore[method-assign]
+    with pytest.raises(ToolcribError, match="SealOwner"):
+        agent.close(0.3)
+    agent.close(WAIT)  # sent once more
+    assert left_of(system.host) == []
+
+
+def test_a_second_turn_of_a_busy_thread_is_refused(system: System, workspace: Path) -> None:
+    driver = Echo()
+    store = MemoryStore()
+    gate: Gate = driver.preparing
+    with Agent(driver, store=store, system=system, workspace=workspace) as agent:
+        gate.hold()
+        stream = agent.thread("t").stream("one")
+        assert gate.entered.wait(WAIT)
+        with pytest.raises(ToolcribError, match="t"):
+            agent.thread("t").run("two")
+        gate.release.set()
+        assert stream.result(WAIT).text == "you said one"
