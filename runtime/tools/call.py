@@ -6,14 +6,16 @@ import contextlib
 import contextvars
 import inspect
 import logging
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidInputError
+from .canonical import canonical
 from .context import Context
 from .loop import AsyncRunner, shared_runner
-from .plan import OUTPUT_LIMIT, OutputTooLarge, Plan, canonical
+from .plan import OUTPUT_LIMIT, OutputTooLarge, Plan
 from .rejection import find_rejection
 from .tool import Tool, plan_of
 
@@ -127,13 +129,23 @@ class _Attempt:
         return _failure(code, _MESSAGES[code])
 
     def crashed(self, error: BaseException) -> CallOutcome:
-        # The host's logging handlers meet an exception of unknown making.
+        # The host's logging handlers may fail too.
         with contextlib.suppress(BaseException):
-            _log.error("tool %s failed", self.tool.name, exc_info=error)
+            _log.error("tool %s failed", self.tool.name, exc_info=_printable(error))
         if isinstance(error, OutputTooLarge):
             text = f"The tool's result is larger than {self.output_limit} bytes; ask for less."
             return _failure("internal_error", text)
         return _failure("internal_error", _MESSAGES["internal_error"])
+
+
+def _printable(error: BaseException) -> BaseException:
+    """Return the error; one in its place where printing it would raise."""
+    try:
+        "".join(traceback.format_exception(error))
+    except BaseException:
+        name = type.__dict__["__name__"].__get__(type(error))
+        return RuntimeError(f"{name}, which can't be printed").with_traceback(error.__traceback__)
+    return error
 
 
 def _failure(code: str, message: str) -> CallOutcome:

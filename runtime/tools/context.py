@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, overload
 
-__all__ = ["Context", "StopReason", "when_cancelled"]
+__all__ = ["Context", "Progress", "StopReason", "when_cancelled"]
 
 StopReason = Literal["canceled", "deadline_exceeded"]
 """Why a call should stop."""
 
+_log = logging.getLogger("toolcrib.tools")
 # One lock for all contexts: it is held for a few instructions only, and a call
 # that nobody waits on then costs no lock and no event of its own. Reentrant, since
 # a finalizer or a signal handler of the host may cancel in the middle of them.
 _lock = threading.RLock()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a handler has come."""
+
+    done: float
+    """How much is done, in a unit of the handler's choice."""
+    total: float | None
+    """How much there is to do; ``None`` where that is not known."""
+    message: str | None
+    """What is going on."""
 
 
 class Context:
@@ -31,13 +47,23 @@ class Context:
         tool_name: The name of the tool that is called.
         deadline_at: When the call should be over, in seconds of
             `time.monotonic`; ``None`` for never.
+        on_progress: Gets what the handler reports, on the thread that reports
+            it, and must not block. What it raises is logged. By default the
+            reports go nowhere.
     """
 
-    __slots__ = ("_callbacks", "_deadline_at", "_event", "_reason", "_tool_name")
+    __slots__ = ("_callbacks", "_deadline_at", "_event", "_on_progress", "_reason", "_tool_name")
 
-    def __init__(self, tool_name: str, deadline_at: float | None = None) -> None:
+    def __init__(
+        self,
+        tool_name: str,
+        deadline_at: float | None = None,
+        *,
+        on_progress: Callable[[Progress], object] | None = None,
+    ) -> None:
         self._tool_name = tool_name
         self._deadline_at = deadline_at
+        self._on_progress = on_progress
         self._reason: StopReason | None = None
         self._event: threading.Event | None = None
         self._callbacks: list[Callable[[], object]] | None = None
@@ -80,6 +106,31 @@ class Context:
         if reason is not None:
             msg = f"This call of {self._tool_name} was cancelled; return."
             raise CancelledError(msg)
+
+    def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Report how far the handler has come; costs little where nobody listens.
+
+        Args:
+            done: How much is done, in any unit; should grow from report to report.
+            total: How much there is to do, in the same unit, where it is known.
+            message: What is going on, for people.
+
+        Raises:
+            TypeError: A number is none, or the message is no text.
+            ValueError: A number is not finite.
+        """
+        report = Progress(_checked("done", done), _checked("total", total), message)
+        if not (message is None or isinstance(message, str)):
+            msg = f"progress: message must be text, not {type(message).__name__}"
+            raise TypeError(msg)
+        if self._on_progress is None or self.cancelled:
+            return
+        try:
+            self._on_progress(report)
+        except Exception:
+            _log.exception("what listens to the progress of tool %s failed", self._tool_name)
 
     def wait_cancelled(self, timeout: float | None = None) -> bool:
         """Wait until the call should stop; for sync handlers that have to wait.
@@ -143,3 +194,19 @@ def when_cancelled(context: Context, callback: Callable[[], object]) -> Callable
     if not waiting:
         callback()
     return lambda: context._forget(callback)
+
+
+@overload
+def _checked(name: str, number: float) -> float: ...
+@overload
+def _checked(name: str, number: float | None) -> float | None: ...
+def _checked(name: str, number: float | None) -> float | None:
+    if number is None and name == "total":
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        msg = f"progress: {name} must be a number, not {type(number).__name__}"
+        raise TypeError(msg)
+    if isinstance(number, float) and not math.isfinite(number):
+        msg = f"progress: {name} must be finite, not {number}"
+        raise ValueError(msg)
+    return number

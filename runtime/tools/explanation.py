@@ -13,7 +13,7 @@ import jsonschema
 import jsonschema_rs
 from jsonschema.exceptions import ValidationError
 
-from .validation import count_values
+from .extent import count_values
 
 __all__ = ["TEXT_LIMIT", "explain", "misfit_text"]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ...errors import InvalidInputError, InvalidOutputError
+from .canonical import canonical, canonical_in_pieces
 from .context import Context
+from .extent import DEPTH_LIMIT, extent, is_surely_larger
 from .handler import Handler
 from .shape import Misfit, Shape
 from .validation import Validator
@@ -18,16 +20,12 @@ __all__ = ["OUTPUT_LIMIT", "Answer", "OutputTooLarge", "Plan", "canonical"]
 OUTPUT_LIMIT = 4 * 1024 * 1024
 """The largest result, in bytes of its JSON text."""
 
+# Below this, encoding it takes less than a millisecond.
+_SMALL = 64 * 1024
+
 
 class OutputTooLarge(InvalidOutputError):
     """A result is fine but for its size."""
-
-
-def canonical(value: object) -> str:
-    """Return JSON with sorted keys and without spaces; NaN is a `ValueError`."""
-    return json.dumps(
-        value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +83,18 @@ class Plan:
         return value if self.record is None else {self.record: value}
 
     def start(self, arguments: Mapping[str, Any], context: Context) -> Any:
-        """Call the handler; return what it returns, which may be awaitable."""
+        """Call the handler; return what it returns: an awaitable where it is async.
+
+        Raises:
+            InvalidOutputError: A handler that is not async returns an awaitable.
+        """
         extra = {} if self.context is None else {self.context: context}
-        return self.handler(**arguments, **extra)
+        result = self.handler(**arguments, **extra)
+        if not self.is_async and inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            self._refuse("is awaitable; write it with `async def`, or await inside")
+        return result
 
     def answer(self, result: Any, limit: int = OUTPUT_LIMIT) -> Answer:
         """Convert and validate a result.
@@ -96,14 +103,20 @@ class Plan:
             InvalidOutputError: It is not what the handler says it returns.
             OutputTooLarge: It is larger than the limit, in bytes.
         """
+        if is_surely_larger(result, limit):
+            self._refuse_size(limit)
         value = self._dumped(result)
+        depth, size = extent(value, limit)
+        if depth + self.wrapped > DEPTH_LIMIT:
+            self._refuse("nests too deeply")
+        if size > limit:
+            self._refuse_size(limit)
         structured = {"result": value} if self.wrapped else value
-        if not self.returns.accepts(structured):
-            self._refuse("does not fit the output schema, or nests too deeply")
-        text = self._text(value)
+        if not self.returns.fits(structured):
+            self._refuse("does not fit the output schema")
+        text = self._text(value, size)
         if len(text) > limit or len(text.encode()) > limit:
-            msg = f"tool {self.tool}: the result is larger than {limit} bytes; return less"
-            raise OutputTooLarge(msg)
+            self._refuse_size(limit)
         return Answer(value, text, structured)
 
     def _dumped(self, result: Any) -> Any:
@@ -115,12 +128,16 @@ class Plan:
         except RecursionError as error:
             self._refuse("nests too deeply, or contains itself", error)
 
-    def _text(self, value: Any) -> str:
+    def _text(self, value: Any, size: int) -> str:
         try:
-            return canonical(value)
+            return canonical(value) if size < _SMALL else canonical_in_pieces(value)
         except ValueError as error:
             self._refuse("has no JSON text, such as an integer of too many digits", error)
 
     def _refuse(self, reason: str, cause: BaseException | None = None) -> NoReturn:
         msg = f"tool {self.tool}: the handler's result {reason}"
         raise InvalidOutputError(msg) from cause
+
+    def _refuse_size(self, limit: int) -> NoReturn:
+        msg = f"tool {self.tool}: the result is larger than {limit} bytes; return less"
+        raise OutputTooLarge(msg)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import io
 import json
 import logging
 import subprocess
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 
 from toolcrib import tool
-from toolcrib.errors import InvalidInputError
+from toolcrib.errors import InvalidInputError, InvalidOutputError
 from toolcrib.runtime.tools.call import CallOutcome, call
 from toolcrib.runtime.tools.loop import AsyncRunner
 from toolcrib.tool import Context
@@ -153,6 +154,103 @@ def test_any_crash_is_one_sentence_and_one_record_with_its_traceback(
         assert (record.name, record.levelno) == ("toolcrib.tools", logging.ERROR)
         assert record.exc_info
         assert made.name in record.getMessage()
+
+
+def noted() -> BaseException:
+    error = ValueError("secret")
+    error.add_note("secret note")
+    error.__cause__ = KeyError("secret cause")
+    return ExceptionGroup("secret group", [error, RuntimeError("secret")])
+
+
+class Unprintable(Exception):
+    """Raises whatever of it is asked for, also while a traceback is printed."""
+
+    def __str__(self) -> str:
+        raise SystemExit(9)
+
+    __repr__ = __str__
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in {"__notes__", "__suppress_context__", "__context__", "__cause__"}:
+            raise SystemExit(9)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("make", "printed"),
+    [(noted, ["secret group", "secret note", "secret cause"]), (Unprintable, ["Unprintable"])],
+)
+def test_the_hosts_log_really_shows_each_crash_once(
+    make: Callable[[], BaseException], printed: list[str]
+) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    logging.getLogger("toolcrib.tools").addHandler(handler)
+    try:
+        for made in both(make):
+            outcome = call(made, {}, Context("t"))
+            assert "secret" not in outcome.text
+    finally:
+        logging.getLogger("toolcrib.tools").removeHandler(handler)
+    lines = stream.getvalue()
+    assert lines.count("tool sync failed") == lines.count("tool waiting failed") == 1
+    assert "in sync" in lines  # the traceback names the handler
+    for text in printed:
+        assert text in lines
+
+
+@dataclass
+class Inner:
+    number: float
+    rows: list[dict[str, float]]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_lacks_is_an_internal_error_at_any_depth(
+    number: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool.define
+    def give(where: int) -> Inner:
+        """Give."""
+        numbers = [1.0, 1.0]
+        numbers[where] = number
+        return Inner(numbers[0], [{}, {"x": numbers[1]}])
+
+    for where, path in enumerate(["/number", "/rows/1/x"]):
+        caplog.clear()
+        facts = failure(call(give, {"where": where}, Context("t")))
+        assert facts == {"code": "internal_error", "message": "The tool failed."}
+        (record,) = caplog.records
+        assert record.exc_info
+        assert f"result {path} is not a finite number" in str(record.exc_info[1])
+
+
+def test_a_sync_handler_that_returns_an_awaitable_or_a_generator_has_failed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def later() -> int:
+        raise AssertionError
+
+    @tool.define
+    def promise() -> int:
+        """Promise."""
+        return later()  # type: ignore[return-value]
+
+    @tool.define
+    def rows() -> list[int]:
+        """Rows."""
+        return (one for one in range(3))  # type: ignore[return-value]
+
+    for made, why in ((promise, "async def"), (rows, "is not a list but of type generator")):
+        caplog.clear()
+        assert failure(call(made, {}, Context("t")))["code"] == "internal_error"
+        (record,) = caplog.records
+        assert record.exc_info
+        assert why in str(record.exc_info[1])
+        with pytest.raises(InvalidOutputError, match=why):
+            asyncio.run(made.ainvoke({}))
+    gc.collect()  # a coroutine that was never closed would warn here
 
 
 def test_the_runner_lives_on_after_system_exit_in_a_task_left_behind(

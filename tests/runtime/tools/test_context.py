@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import CancelledError
+from typing import Any
 
 import pytest
 
-from toolcrib.runtime.tools.context import _lock, when_cancelled
+from toolcrib.runtime.tools.context import Progress, _lock, when_cancelled
 from toolcrib.tool import Context
 
 
@@ -69,6 +70,7 @@ def test_a_handler_can_leave_no_code_to_run_on_the_thread_that_cancels() -> None
         "cancel",
         "cancelled",
         "deadline",
+        "progress",
         "raise_if_cancelled",
         "reason",
         "tool_name",
@@ -111,3 +113,53 @@ def test_a_callback_that_races_with_cancel_runs_exactly_once() -> None:
         when_cancelled(call, lambda seen=seen: seen.append(1))  # type: ignore[misc]
         thread.join(10)
         assert seen == [1]
+
+
+def test_progress_reaches_who_listens_on_the_thread_that_reports() -> None:
+    seen: list[tuple[Progress, int]] = []
+    call = Context("t", on_progress=lambda report: seen.append((report, threading.get_ident())))
+    call.progress(1)
+    call.progress(2.5, 10**400, "half")
+    here = threading.get_ident()
+    assert seen == [
+        (Progress(1, None, None), here),
+        (Progress(2.5, 10**400, "half"), here),
+    ]
+
+
+def test_progress_goes_nowhere_without_a_listener_or_after_a_cancel() -> None:
+    Context("t").progress(1, 2, "m")
+    seen: list[Progress] = []
+    call = Context("t", on_progress=seen.append)
+    call.cancel()
+    call.progress(1)
+    assert seen == []
+
+
+def test_a_listener_that_fails_is_logged_and_the_handler_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(report: Progress) -> None:
+        raise RuntimeError
+
+    Context("t", on_progress=fail).progress(1)
+    assert [record.name for record in caplog.records] == ["toolcrib.tools"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("1",), TypeError),
+        ((True,), TypeError),
+        ((None,), TypeError),
+        ((1, "2"), TypeError),
+        ((1, 2, 3), TypeError),
+        ((float("nan"),), ValueError),
+        ((1, float("inf")), ValueError),
+    ],
+)
+def test_progress_takes_finite_numbers_and_text_only(
+    arguments: Any, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="progress: "):
+        Context("t").progress(*arguments)
