@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -141,22 +142,34 @@ def play(
         if provider in PROVIDERS and not found:
             scene["command"] = str(binary(provider))
         paths = [str(ROOT / "tests" / "support"), *([str(CLIS)] if found else [])]
-        done = subprocess.run(
-            [*alone, sys.executable, "-P", "-m", "staging.stage"],
-            input=json.dumps(scene),
-            capture_output=True,
-            text=True,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(paths)},
-            cwd=folder,
-            timeout=WAIT,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        report = json.loads(done.stdout)
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(paths)}
+        command = [*alone, sys.executable, "-P", "-m", "staging.stage"]
+        report = json.loads(_answer(command, json.dumps(scene), environment, folder))
         hosts = [Host(**host) for host in report.pop("hosts")]
         return Scene(provider, folder, hosts, **report)
 
     return run
+
+
+def _answer(command: list[str], order: str, environment: dict[str, str], folder: Path) -> str:
+    stage = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=folder,
+        start_new_session=True,
+    )
+    try:
+        answer, said = stage.communicate(order, WAIT)
+    except subprocess.TimeoutExpired:
+        os.killpg(stage.pid, signal.SIGKILL)  # the hosts too, whose guards then clean up
+        _, said = stage.communicate()
+        pytest.fail(f"The scene takes longer than {WAIT} s. So far:\n{said}", pytrace=False)
+    assert stage.returncode == 0, said
+    return answer
 
 
 @pytest.fixture(scope="session", params=PROVIDERS)
@@ -199,6 +212,7 @@ def told(provider: str, play: Play) -> Scene:
     environment = [{"shell": "env"}, {"say": "It is: {{result}}"}]
     return play(
         provider,
+        unboxed=True,
         model=[
             {"when": "Fail", "steps": failures},
             {"when": "Print", "steps": environment},
@@ -214,6 +228,7 @@ def broken(provider: str, play: Play) -> Scene:
     acts = ("cancel", "SIGTERM", "SIGKILL")
     return play(
         provider,
+        unboxed=True,
         model=[{"when": "", "steps": steps}],
         hosts=[
             {"turns": [{"prompt": act, "act": act} for act in acts], "wrapper": "record"},

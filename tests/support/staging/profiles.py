@@ -28,8 +28,6 @@ _CONFIGS = {
 }
 
 _CODEX = """
-sandbox_mode = "danger-full-access"
-
 [mcp_servers.notes]  # the user's own
 command = {python}
 args = [{server}]
@@ -56,7 +54,7 @@ def prepare(scene: dict[str, Any], folder: Path, model: ModelServer) -> Profile:
     match scene["provider"]:
         case "codex":
             setup = model.codex_profile(source)
-            _codex(source)
+            _codex(source, unboxed=scene.get("unboxed", False))
         case "claude":
             setup = model.claude_profile(source)
             _claude(source)
@@ -94,19 +92,19 @@ def commands(scene: dict[str, Any], host: dict[str, Any]) -> dict[str, Any]:
     return {"command": ["bash", "-c", script, "provider", scene["command"]]}
 
 
-def _codex(source: Path) -> None:
+def _codex(source: Path, *, unboxed: bool) -> None:
     config = source / "config.toml"
-    text = config.read_text()
+    # Where the sandbox is off, Codex asks for no approval of any tool.
+    sandbox = "danger-full-access" if unboxed else "read-only"
     own = _CODEX.format(python=json.dumps(sys.executable), server=json.dumps(str(_NOTES)))
-    first, _, rest = own.partition("\n\n")
     # A key of the document's top has to come before its first table.
-    config.write_text(f"# Mine.\n{first.strip()}\n{text}\n{rest}")
+    config.write_text(f'# Mine.\nsandbox_mode = "{sandbox}"\n{config.read_text()}{own}')
     (source / "auth.json").write_text('{"OPENAI_API_KEY": "of the user"}\n')
     (source / "AGENTS.md").write_text("Be kind.\n")
 
 
 def _claude(source: Path) -> None:
-    _merge(source / ".claude.json", {"mcpServers": {"notes": {**_notes(), "alwaysLoad": True}}})
+    _merge(source / ".claude.json", {"mcpServers": {"notes": _notes()}})
     allowed = {"permissions": {"allow": ["Bash", "mcp__notes"]}}
     (source / "settings.json").write_text(json.dumps(allowed))
     (source / ".credentials.json").write_text('{"claudeAiOauth": {}}\n')
@@ -120,7 +118,8 @@ def _codebuddy(source: Path) -> None:
 
 
 def _notes() -> dict[str, Any]:
-    return {"type": "stdio", "command": sys.executable, "args": [str(_NOTES)]}
+    command = {"type": "stdio", "command": sys.executable, "args": [str(_NOTES)]}
+    return {**command, "alwaysLoad": True}
 
 
 def _merge(path: Path, entries: dict[str, Any]) -> None:

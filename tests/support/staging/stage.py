@@ -176,6 +176,8 @@ class _Watch:
 
     def _take(self, line: dict[str, Any]) -> None:
         self._lines.append(line)
+        # Where the scene takes too long, this is all that the test can show.
+        sys.stderr.write(f"{line['at']:.2f} {line['what']} {line.get('error') or ''}\n")
         if line["what"] == "call" and line["tool"] == "hold":
             if self._host.get("die"):
                 self._process.kill()
