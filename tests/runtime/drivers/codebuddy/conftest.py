@@ -1,0 +1,7 @@
+"""The fixtures of both providers."""
+
+from __future__ import annotations
+
+from ..stream_json.conftest import world
+
+__all__ = ["world"]

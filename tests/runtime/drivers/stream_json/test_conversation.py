@@ -1,0 +1,179 @@
+"""What goes to the process's standard input, and when it is closed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from toolcrib import Claude, CodeBuddy
+from toolcrib.messages.events import Notice
+from toolcrib.runtime.drivers.interface import CloseInput, Finished, Step, Write
+
+from .conftest import CLEAN, DONE, INIT, Either, dialect, events, play, said, system, use
+
+OVER = system("task_notification", task_id="t1", status="completed")
+STARTED = system("task_started", task_id="t1", task_type="local_bash")
+
+
+def written(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    data = [step.data for step in steps if isinstance(step, Write)]
+    assert all(part.endswith(b"\n") and part.count(b"\n") == 1 for part in data)
+    return [json.loads(part) for part in data]
+
+
+def endings(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if isinstance(step, CloseInput | Finished)]
+
+
+def asked(name: str, **arguments: Any) -> dict[str, Any]:
+    request = {"subtype": "can_use_tool", "tool_name": name, "input": arguments}
+    return {
+        "type": "control_request",
+        "request_id": "r1",
+        "request": {**request, "tool_use_id": "c1"},
+    }
+
+
+def answered(driver: Either, record: Mapping[str, Any]) -> dict[str, Any]:
+    (frame,) = written(play(dialect(driver), [INIT, record]))
+    assert frame["type"] == "control_response"
+    assert frame["response"]["request_id"] == "r1"
+    response: dict[str, Any] = frame["response"]
+    return response
+
+
+def test_claude_gets_the_prompt_at_once_and_keeps_its_input() -> None:
+    steps = dialect(Claude(), prompt="Grüße\n \ud800").opening()
+
+    (frame,) = written(steps)
+    assert (frame["type"], frame["message"]["content"]) == ("user", "Grüße\n ?")
+    assert endings(steps) == []
+
+
+def test_codebuddy_gets_the_prompt_once_it_is_initialized() -> None:
+    reader = dialect(CodeBuddy())
+    response = {"subtype": "success", "request_id": "toolcrib-initialize", "response": {}}
+
+    opening = written(reader.opening())
+    others = [{"response": {**response, "request_id": "x"}}, {"response": None}, {}]
+    before = play(reader, [{"type": "control_response", **other} for other in others])
+    then = written(play(reader, [{"type": "control_response", "response": response}]))
+
+    assert [frame["request"]["subtype"] for frame in opening] == ["initialize"]
+    assert before == []
+    assert [frame["message"]["content"] for frame in then] == ["Hi"]
+
+
+def test_hosted_tools_are_allowed_in_the_words_of_each() -> None:
+    name = "mcp__toolcrib__lookup_issue"
+
+    assert answered(Claude(), asked(name, key="I-1"))["response"] == {
+        "behavior": "allow",
+        "updatedInput": {"key": "I-1"},
+    }
+    assert answered(CodeBuddy(), asked(name, key="I-1"))["response"] == {
+        "allowed": True,
+        "updatedInput": {"key": "I-1"},
+        "tool_use_id": "c1",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["Bash", "mcp__other__x", "mcp__toolcribx__x", "xmcp__toolcrib__x", "AskUserQuestion"]
+)
+def test_anything_else_is_refused_and_the_host_told(driver: Either, name: str) -> None:
+    response = answered(driver, asked(name))["response"]
+    told = events(play(dialect(driver), [INIT, asked(name)]))
+
+    assert response.get("behavior", response.get("allowed")) in {"deny", False}
+    assert "Nobody is here to allow" in response.get("message", response.get("reason"))
+    assert [event.kind for event in told if isinstance(event, Notice)][1:] == [
+        "provider.permission"
+    ]
+
+
+def test_without_hosted_tools_nothing_is_allowed(driver: Either) -> None:
+    steps = play(dialect(driver, server=None), [asked("mcp__toolcrib__lookup_issue")])
+
+    (frame,) = written(steps)
+    body = frame["response"]["response"]
+    assert body.get("behavior", body.get("allowed")) in {"deny", False}
+
+
+@pytest.mark.parametrize("request_", [None, {"subtype": "hook_callback"}, {}])
+def test_a_request_that_is_not_known_is_answered_all_the_same(
+    driver: Either, request_: Any
+) -> None:
+    record = {"type": "control_request", "request_id": "r1", "request": request_}
+
+    assert answered(driver, record)["subtype"] == "error"
+
+
+@pytest.mark.parametrize("changes", [{"tool_name": 7}, {"input": 7}, {"tool_use_id": None}])
+def test_a_malformed_question_is_answered_and_raises_nothing(
+    driver: Either, changes: dict[str, Any]
+) -> None:
+    record = asked("Bash")
+    record["request"].update(changes)
+
+    answered(driver, record)
+
+
+def test_the_input_closes_with_the_result(driver: Either) -> None:
+    assert endings(play(dialect(driver), [INIT, said("a"), DONE])) == [Finished()]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        OVER,
+        system("task_updated", task_id="t1", patch={"status": "failed"}),
+        system("background_tasks_changed", tasks=[]),
+    ],
+)
+def test_the_input_stays_open_while_work_goes_on_behind_a_result(
+    driver: Either, ending: dict[str, Any]
+) -> None:
+    reader = dialect(driver)
+
+    first = play(reader, [INIT, STARTED, said("I wait."), DONE])
+    between = play(reader, [system("task_updated", task_id="t1", patch={"status": "running"})])
+    after = play(
+        reader,
+        [ending, said(use("c1", "mcp__toolcrib__lookup_issue"), "Done.", message="m2"), DONE],
+    )
+
+    assert endings([*first, *between]) == []
+    assert endings(after) == [Finished()]
+    assert reader.ended(CLEAN).text == "I wait.\n\nDone."
+
+
+def test_turns_that_wait_keep_the_input_open() -> None:
+    reader = dialect(Claude())
+
+    assert endings(play(reader, [INIT, {**DONE, "queued_turn_count": 1}])) == []
+    assert endings(play(reader, [{**DONE, "queued_turn_count": 0}])) == [Finished()]
+
+
+def test_a_task_that_ended_before_the_result_leaves_it_to_the_provider(driver: Either) -> None:
+    # It may go on about that task, or have done so; it ends by itself then.
+    reader = dialect(driver)
+
+    assert endings(play(reader, [INIT, STARTED, OVER, DONE])) == [CloseInput()]
+    assert endings(play(reader, [said("More."), DONE])) == [Finished()]
+
+
+@pytest.mark.parametrize(
+    "started",
+    [
+        system("task_started", task_id="t1", task_type="Agent"),
+        system("task_started", task_id="t1", is_backgrounded=False),
+    ],
+)
+def test_agents_that_never_end_and_work_in_front_hold_nothing_up(
+    driver: Either, started: dict[str, Any]
+) -> None:
+    assert endings(play(dialect(driver), [INIT, started, DONE])) == [Finished()]
