@@ -5,6 +5,7 @@ Loaded on the first refusal only, since importing jsonschema takes a while.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -35,6 +36,47 @@ _KINDS = {
     "string": "a string",
 }
 
+_RULES = {
+    "const": "must be the value that the schema names",
+    "enum": "must be one of the values that the schema lists",
+    "exclusiveMaximum": "must be below {}",
+    "exclusiveMinimum": "must be above {}",
+    "format": "is not in the format {}",
+    "maxItems": "must have at most {} items",
+    "maxLength": "must have at most {} characters",
+    "maximum": "must be at most {}",
+    "minItems": "must have at least {} items",
+    "minLength": "must have at least {} characters",
+    "minimum": "must be at least {}",
+    "multipleOf": "must be a multiple of {}",
+    "pattern": "does not match the schema's pattern",
+    "uniqueItems": "must not hold a value twice",
+}
+
+
+def _decide(
+    keyword: str, _: object, rule: Any, instance: Any, __: object
+) -> Iterator[ValidationError]:
+    # Python's own regular expressions may take for ever, formats need packages, and
+    # floats round: what decided is asked, so that both say the same.
+    try:
+        fine = _judge(keyword, json.dumps(rule)).is_valid(instance)
+    except (TypeError, ValueError):
+        fine = False
+    if not fine:
+        yield ValidationError(keyword)
+
+
+@functools.lru_cache(maxsize=256)
+def _judge(keyword: str, rule: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator({keyword: json.loads(rule)}, validate_formats=True)
+
+
+_Explainer: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
+    jsonschema.Draft202012Validator,
+    {name: functools.partial(_decide, name) for name in ("format", "multipleOf", "pattern")},
+)
+
 
 def explain(
     schema: Mapping[str, Any], value: Any, decided: jsonschema_rs.Draft202012Validator
@@ -52,8 +94,10 @@ def explain(
     if count_values(value) > _VALUE_LIMIT:
         return _where_only(value, decided)
     try:
-        validator = jsonschema.Draft202012Validator(dict(schema))
-        errors = [leaf for error in validator.iter_errors(value) for leaf in _leaves(error)]
+        found = _Explainer(dict(schema)).iter_errors(value)
+        errors = [leaf for error in found for leaf in _leaves(error)]
+        # Of the schema `false`, jsonschema does not say where it stands.
+        errors = [error for error in errors if error.validator is not None]
     except (TypeError, ValueError, RecursionError):
         return f"arguments: {_GENERAL}"
     if not errors:  # what only jsonschema-rs refuses: NaN, values that are not JSON
@@ -82,13 +126,33 @@ def _where_only(value: object, decided: jsonschema_rs.Draft202012Validator) -> s
 
 
 def _leaves(error: ValidationError) -> Iterator[ValidationError]:
-    """Look into "this type or null", where the first branch tells what is wrong."""
-    if error.validator != "anyOf" or not error.context:
+    """Look into a union: into the one branch that the value seems to be meant for."""
+    if error.validator not in {"anyOf", "oneOf"} or not error.context:
         yield error
         return
+    branches: dict[object, list[ValidationError]] = {}
     for inner in error.context:
-        if inner.schema_path[0] == 0:
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    meant = [one for one in branches.values() if not any(map(_is_elsewhere, one))]
+    tags = [inner for inner in error.context if _is_tag(inner)]
+    if len(meant) == 1:
+        for inner in meant[0]:
             yield from _leaves(inner)
+    elif tags and not meant:
+        yield tags[0]
+    else:
+        yield error
+
+
+def _is_elsewhere(error: ValidationError) -> bool:
+    """Tell whether a branch of a union is meant for other values than this."""
+    return _is_tag(error) or (error.validator == "type" and not error.relative_path)
+
+
+def _is_tag(error: ValidationError) -> bool:
+    rule: Any = error.validator_value
+    one_value = error.validator == "const" or (error.validator == "enum" and len(rule) == 1)
+    return one_value and len(error.relative_path) == 1
 
 
 def _told(error: ValidationError) -> tuple[int, str, str, str]:
@@ -107,22 +171,35 @@ def _told(error: ValidationError) -> tuple[int, str, str, str]:
 
 
 def _rule(error: ValidationError) -> str:
-    if error.validator == "type":
-        or_null = " or null" if _is_branch(error) else ""
-        return f"must be {_KINDS[str(error.validator_value)]}{or_null}"
-    if error.validator == "enum":
-        return "must be one of the values that the schema lists"
-    return f"does not meet the schema's {error.validator}"
+    keyword = str(error.validator)
+    rule: Any = error.validator_value
+    if keyword == "type":
+        return f"must be {_listed([rule] if isinstance(rule, str) else rule)}"
+    if keyword in {"anyOf", "oneOf"}:
+        return _union_rule(error)
+    if keyword in _RULES:
+        return _RULES[keyword].format(rule)
+    return f"does not meet the schema's {keyword}"
 
 
-def _is_branch(error: ValidationError) -> bool:
-    """Tell whether this is about the whole of a "this type or null"."""
-    return error.parent is not None and not error.relative_path
+def _union_rule(error: ValidationError) -> str:
+    if not error.context:
+        return "fits several kinds that the schema lists; make it fit one"
+    branches: Any = error.validator_value
+    kinds = [branch.get("type") for branch in branches]
+    if all(isinstance(kind, str) for kind in kinds) and len(set(kinds)) == len(kinds):
+        return f"must be {_listed(kinds)}"
+    return "fits none of the kinds that the schema lists"
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    *most, last = (_KINDS[kind] for kind in kinds)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _hint(error: ValidationError) -> str:
     schemas = [error.schema]
-    if error.parent is not None and _is_branch(error):
+    if error.parent is not None and not error.relative_path:  # all of a union's branch
         schemas.append(error.parent.schema)
     if any(isinstance(schema, Mapping) and "default" in schema for schema in schemas):
         return "; leave the field out to use its default"

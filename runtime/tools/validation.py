@@ -84,6 +84,8 @@ def _compiled(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def _plain_arrays(schema: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    if not isinstance(schema, Mapping):  # `true` or `false`
+        return
     if schema.get("type") == "array":
         if schema.keys() <= _SLICED_KEYWORDS and "items" in schema and _is_portable(schema):
             yield path, schema
