@@ -33,6 +33,8 @@ _SERVER_KEY = "toolcrib"
 _EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 _SLACK = 30
 """Seconds that the CLI waits for a tool longer than the gateway does."""
+_DEFAULTS = {"CODEBUDDY_DEFER_TOOL_LOADING": "0"}
+"""Unset, tools of the user's own servers are hidden behind a search."""
 _TIMEOUT = "MCP_TOOL_TIMEOUT"
 _LONGEST_NAME = 255
 
@@ -134,7 +136,7 @@ class CodeBuddy(Driver):
 
     def prepare(self, request: TurnRequest) -> Launch:
         """Write the hosted server into the clone's configuration, and say how to start."""
-        environment = self._surroundings(request.environment)
+        environment = {**_DEFAULTS, **self._surroundings(request.environment)}
         prefix = self._find(environment)
         server = request.server
         config = request.clone.profile / SERVERS

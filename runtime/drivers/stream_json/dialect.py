@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ....messages.events import Event, Notice, TextDelta, Thinking, ToolCall, ToolResult
+from ....messages.events import Event, Notice, Phase, TextDelta, Thinking, ToolCall, ToolResult
 from ....messages.results import Usage
 from ....messages.turn import HostedServer, ProcessExit, TurnOutcome
 from ..interface import CloseInput, Dialect, Emit, Finished, Step, Stop, TurnRequest
@@ -24,10 +24,12 @@ from .records import (
     usage_of,
 )
 from .subagents import Subagents
+from .veil import Veil
 from .verdict import Turn, judge
 
 __all__ = ["Flavor", "StreamJsonDialect"]
 
+_Kind = Literal["text", "thinking"]
 _INITIALIZE = "toolcrib-initialize"
 _QUIET = {
     "background_tasks_changed",
@@ -84,7 +86,8 @@ class StreamJsonDialect(Dialect):
         self._lines = JsonLines()
         self._background = Background()
         self._subagents = Subagents()
-        self._open: tuple[Literal["text", "thinking"], str] | None = None
+        self._open: tuple[_Kind, str, bool] | None = None
+        self._veil = Veil(turn.server.token if turn.server else None)
         self._streaming = ""
         self._streamed: set[tuple[str, str]] = set()
         self._calls: dict[str, Call] = {}
@@ -239,34 +242,42 @@ class StreamJsonDialect(Dialect):
     def _delta(self, delta: object) -> list[Event]:
         if not isinstance(delta, dict):
             return []
-        for kind in ("text", "thinking"):
+        kinds: tuple[_Kind, ...] = ("text", "thinking")
+        for kind in kinds:
             if text := text_of(delta, kind):
                 self._streamed.add((self._streaming, kind))
                 return self._piece(kind, self._streaming, text)
         return []
 
-    def _whole(self, kind: Literal["text", "thinking"], message: str, text: str) -> list[Event]:
+    def _whole(self, kind: _Kind, message: str, text: str) -> list[Event]:
         if not text or (message, kind) in self._streamed:
             return []
         return [*self._close_open(), *self._piece(kind, message, text), *self._close_open()]
 
-    def _piece(self, kind: Literal["text", "thinking"], message: str, text: str) -> list[Event]:
-        if kind == "text":
-            self._turn.say(message, text)
-        events: list[Event] = [] if self._open == (kind, message) else self._close_open()
-        phase: Literal["start", "delta"] = "delta" if self._open else "start"
-        self._open = (kind, message)
-        if kind == "text":
-            return [*events, TextDelta(text=text, message_id=message, phase=phase)]
-        return [*events, Thinking(text=text, phase=phase)]
+    def _piece(self, kind: _Kind, message: str, text: str) -> list[Event]:
+        events: list[Event] = []
+        if self._open is not None and self._open[:2] != (kind, message):
+            events = self._close_open()
+        text = self._veil.pass_on(text)
+        begun = self._open is not None and self._open[2]
+        self._open = (kind, message, begun or bool(text))
+        return [*events, *self._told(kind, message, text, "delta" if begun else "start")]
+
+    def _told(self, kind: _Kind, message: str, text: str, phase: Phase) -> list[Event]:
+        if not text and phase != "end":
+            return []
+        if kind == "thinking":
+            return [Thinking(text=text, phase=phase)]
+        self._turn.say(message, text)
+        return [TextDelta(text=text, message_id=message, phase=phase)]
 
     def _close_open(self) -> list[Event]:
         if self._open is None:
             return []
-        (kind, message), self._open = self._open, None
-        if kind == "text":
-            return [TextDelta(text="", message_id=message, phase="end")]
-        return [Thinking(text="", phase="end")]
+        (kind, message, begun), self._open = self._open, None
+        rest = self._veil.rest()
+        events = self._told(kind, message, rest, "delta" if begun else "start")
+        return [*events, *self._told(kind, message, "", "end")] if begun or rest else []
 
     def _control_request(self, record: dict[str, Any]) -> list[Step]:
         asked = record.get("request")

@@ -68,6 +68,7 @@ def test_the_environment_is_the_users_but_for_what_the_run_needs(
         },
         "codebuddy": {
             "CODEBUDDY_CONFIG_DIR": str(clone.profile),
+            "CODEBUDDY_DEFER_TOOL_LOADING": "0",
             "CODEBUDDY_DISABLE_SHELL_SNAPSHOT": "1",
             "MCP_TOOL_TIMEOUT": "150000",
         },
