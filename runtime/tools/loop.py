@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import functools
 import inspect
@@ -11,6 +10,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
+from concurrent.futures import wait as wait_for_any
 from typing import Any
 
 from .context import Context, when_cancelled
@@ -23,20 +23,22 @@ _log = logging.getLogger("toolcrib.tools")
 class AsyncRunner:
     """An asyncio loop on a daemon thread of its own, started by its first use.
 
-    All handlers share it: one that blocks instead of awaiting holds up the
-    others, but no sync handler and nobody else in the process.
+    All handlers share it. One that blocks instead of awaiting holds up those
+    that run already, and no others: once a call has waited in vain for so long
+    as it may, another loop takes the place of the blocked one.
 
     Args:
         thread_name: The name of the thread.
+        patience: How long a call waits to be taken up, in seconds.
     """
 
-    def __init__(self, thread_name: str = "toolcrib-async-tools") -> None:
+    def __init__(
+        self, thread_name: str = "toolcrib-async-tools", *, patience: float = 2.0
+    ) -> None:
         self._thread_name = thread_name
+        self._patience = patience
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        # The loop itself holds its tasks weakly.
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._homes: list[_Home] = []
 
     def run(self, awaitable: Awaitable[Any], context: Context, within: contextvars.Context) -> Any:
         """Await something on the loop; wait for its end and return its value.
@@ -51,69 +53,131 @@ class AsyncRunner:
             BaseException: Whatever the awaitable raised; nothing of it gets
                 into the loop.
         """
-        done: Future[Any] = Future()
-        loop = self._running_loop()
-        loop.call_soon_threadsafe(self._begin, loop, awaitable, context, within, done)
-        return done.result()
+        job = _Job(awaitable, context, within)
+        home = self._home()
+        while not (home.submit(job) and job.taken_within(self._patience)):
+            home = self._home(instead_of=home)
+        return job.done.result()
 
     def close(self, timeout: float = 5.0) -> None:
-        """Cancel what runs and end the thread; the next `run` starts another.
+        """Cancel what runs and end the threads; the next `run` starts another.
 
         Args:
-            timeout: The longest to wait, in seconds, for the thread to end.
+            timeout: The longest to wait, in seconds, for each thread to end.
         """
         with self._lock:
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-        if loop is not None and thread is not None and thread.is_alive():
-            loop.call_soon_threadsafe(self._stop, loop)
-            thread.join(timeout)
+            homes, self._homes = self._homes, []
+        for home in homes:
+            home.stop(cancel=True)
+        for home in homes:
+            home.thread.join(timeout)
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def _home(self, instead_of: _Home | None = None) -> _Home:
         with self._lock:
             # Not alive in the child of a fork, which has the object but no thread.
-            if self._loop is None or self._thread is None or not self._thread.is_alive():
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=_serve, args=(self._loop,), name=self._thread_name, daemon=True
-                )
-                self._thread.start()
-            return self._loop
+            self._homes = [home for home in self._homes if home.thread.is_alive()]
+            blocked = self._homes[-1:] == [instead_of]
+            if blocked or not self._homes:
+                self._homes.append(_Home(self._thread_name))
+            chosen = self._homes[-1]
+        if blocked and instead_of is not None:
+            _log.warning(
+                "%s blocks the loop of all async tools; await there, or make it a sync "
+                "handler. Other calls go on on another loop.",
+                instead_of.busy_with(),
+            )
+            instead_of.stop(cancel=False)
+        return chosen
 
-    def _begin(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        awaitable: Awaitable[Any],
-        context: Context,
-        within: contextvars.Context,
-        done: Future[Any],
+
+class _Job:
+    """An awaitable on its way to whichever loop takes it first."""
+
+    def __init__(
+        self, awaitable: Awaitable[Any], context: Context, within: contextvars.Context
     ) -> None:
-        task = loop.create_task(_captured(awaitable), context=within)
+        self.awaitable = awaitable
+        self.context = context
+        self.within = within
+        self.done: Future[Any] = Future()
+        self._taken = threading.Lock()
+
+    def take(self) -> bool:
+        return self._taken.acquire(blocking=False)
+
+    def taken_within(self, seconds: float) -> bool:
+        # Nearly all are done by then, and need no event of their own for the beginning.
+        wait_for_any([self.done], seconds)
+        return self._taken.locked()
+
+
+class _Home:
+    """A running loop, its thread and its tasks."""
+
+    def __init__(self, thread_name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        # The loop itself holds its tasks weakly.
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._stopping: asyncio.Task[None] | None = None
+        self._ended = False
+        self.thread = threading.Thread(
+            target=_serve, args=(self._loop,), name=thread_name, daemon=True
+        )
+        self.thread.start()
+
+    def submit(self, job: _Job) -> bool:
+        """Have a job begun; ``False`` when the loop is closed."""
+        return self._call(functools.partial(self._begin, job))
+
+    def stop(self, *, cancel: bool) -> None:
+        """End the thread when the last task has ended."""
+        self._call(functools.partial(self._stop, cancel=cancel))
+
+    def busy_with(self) -> str:
+        """Return the name of the task that runs, from any thread."""
+        task = asyncio.current_task(self._loop)
+        return task.get_name() if task is not None else "A callback"
+
+    def _call(self, function: Callable[[], object]) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:  # closed
+            return False
+        return True
+
+    def _begin(self, job: _Job) -> None:
+        if self._ended or not job.take():
+            return
+        name = f"The async tool {job.context.tool_name}"
+        task = self._loop.create_task(_captured(job.awaitable), name=name, context=job.within)
         self._tasks.add(task)
-        forget = when_cancelled(context, lambda: _cancel_from_outside(loop, task))
-        left = context.deadline
+        forget = when_cancelled(job.context, lambda: self._call(task.cancel))
+        left = job.context.deadline
         timer = None
         if left is not None:
-            timer = loop.call_later(left, context.cancel, "deadline_exceeded")
+            timer = self._loop.call_later(left, job.context.cancel, "deadline_exceeded")
 
         def finish(_: object) -> None:
             self._tasks.discard(task)
             forget()
             if timer is not None:
                 timer.cancel()
-            _hand_over(task, awaitable, done)
+            _hand_over(task, job)
 
         task.add_done_callback(finish)
 
-    def _stop(self, loop: asyncio.AbstractEventLoop) -> None:
-        for task in self._tasks:
-            task.cancel()
-        loop.create_task(self._stop_when_done(loop))
+    def _stop(self, *, cancel: bool) -> None:
+        if cancel:
+            for task in self._tasks:
+                task.cancel()
+        self._stopping = self._stopping or self._loop.create_task(self._stop_when_done())
 
-    async def _stop_when_done(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._tasks:
+    async def _stop_when_done(self) -> None:
+        while self._tasks:
             await asyncio.wait(list(self._tasks))
-        loop.stop()
+        # What comes in the loop's last round would never get its turn.
+        self._ended = True
+        self._loop.stop()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
@@ -137,22 +201,17 @@ async def _captured(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | Non
         return None, error
 
 
-def _cancel_from_outside(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed, so the task has ended
-        loop.call_soon_threadsafe(task.cancel)
-
-
-def _hand_over(task: asyncio.Task[Any], awaitable: Awaitable[Any], done: Future[Any]) -> None:
+def _hand_over(task: asyncio.Task[Any], job: _Job) -> None:
     if task.cancelled():  # before its first step
-        if inspect.iscoroutine(awaitable):
-            awaitable.close()
-        done.set_exception(CancelledError())
+        if inspect.iscoroutine(job.awaitable):
+            job.awaitable.close()
+        job.done.set_exception(CancelledError())
         return
     value, error = task.result()
     if error is None:
-        done.set_result(value)
+        job.done.set_result(value)
     else:
-        done.set_exception(error)
+        job.done.set_exception(error)
 
 
 @functools.cache
