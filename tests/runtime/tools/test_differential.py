@@ -32,7 +32,7 @@ PATTERNS = st.sampled_from(["^a", "b$", "^[a-z]+$", "^(a|b)*$", "é", "^.{0,3}$"
 
 def rules(kind: str, **optional: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     """Make schemas of one type with any of its keywords."""
-    return st.fixed_dictionaries({"type": st.just(kind)}, optional=optional)  # type: ignore[arg-type]
+    return st.fixed_dictionaries({"type": st.just(kind)}, optional=optional)
 
 
 def numeric(kind: str) -> st.SearchStrategy[dict[str, Any]]:

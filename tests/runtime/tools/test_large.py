@@ -97,7 +97,7 @@ def test_every_item_of_a_long_array_is_judged_converted_and_returned(count: int)
 def test_one_wrong_item_anywhere_in_a_long_array_is_refused(wrong: int) -> None:
     batch = {"rows": rows(2000)}
     fine, bad = [*range(2000)], [*range(2000)]
-    bad[wrong] = "7"  # type: ignore[call-overload]
+    bad[wrong] = "7"
     for arguments, place in (
         ({"batch": batch, "numbers": bad}, f"/numbers/{wrong}: must be an integer"),
         (
