@@ -17,8 +17,13 @@ def _failed_for_want_of_tools(scene: Scene, host: Host) -> None:
     assert "Title of" not in str(host.turns)
 
 
-def test_a_gateway_that_answers_after_three_seconds_is_waited_for(started: Scene) -> None:
+def test_a_gateway_that_answers_after_three_seconds_is_waited_for_or_missed_aloud(
+    started: Scene,
+) -> None:
     host = started.hosts[0]
+    if started.provider == "codebuddy":  # which asks its model before the tools are there
+        _failed_for_want_of_tools(started, host)
+        return
     assert host.turns[0]["error"] is None, host.turns[0]["error"]
     assert host.calls == [("lookup_issue", {"key": "ISSUE-42"})]
 
