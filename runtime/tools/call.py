@@ -64,14 +64,15 @@ def call(
         within: The context variables that the handler sees, as a copy; those of
             this thread by default.
         runner: Where async handlers run; by default one for the process.
-        output_limit: The largest result, in bytes of its JSON text.
+        output_limit: The largest result, in bytes of its JSON text, of a tool
+            that has no limit of its own.
 
     Returns:
         The outcome. Codes of failures: that of a rejection, ``invalid_input``,
         ``deadline_exceeded``, ``canceled`` and ``internal_error``; what raised
         the last is logged with its traceback and not told.
     """
-    attempt = _Attempt(tool, context, runner, output_limit)
+    attempt = _Attempt(tool, context, runner, tool.output_limit or output_limit)
     scope = contextvars.copy_context() if within is None else within.copy()
     try:
         return scope.run(attempt.outcome, arguments)

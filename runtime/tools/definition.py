@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from ...errors import DefinitionError
 from .handler import Handler, handler_docstring
+from .options import (
+    ToolOptions,
+    checked_annotations,
+    checked_deadline,
+    checked_limit,
+    checked_text,
+    known_options,
+)
 from .scope import Scope, scope_of
-from .tool import Tool, ToolAnnotations
+from .tool import Tool
 
 __all__ = ["define"]
 
@@ -24,30 +31,11 @@ _NOT_GIVEN: Any = object()
 
 @overload
 def define(
-    name: str,
-    description: str,
-    handler: Handler,
-    *,
-    title: str | None = None,
-    read_only: bool | None = None,
-    destructive: bool | None = None,
-    idempotent: bool | None = None,
-    open_world: bool | None = None,
-    revision: str | None = None,
-    deadline: float | None = None,
+    name: str, description: str, handler: Handler, **options: Unpack[ToolOptions]
 ) -> Tool: ...
 @overload
 def define(
-    name: str | None = None,
-    description: str | None = None,
-    *,
-    title: str | None = None,
-    read_only: bool | None = None,
-    destructive: bool | None = None,
-    idempotent: bool | None = None,
-    open_world: bool | None = None,
-    revision: str | None = None,
-    deadline: float | None = None,
+    name: str | None = None, description: str | None = None, **options: Unpack[ToolOptions]
 ) -> Callable[[Handler], Tool]: ...
 @overload
 def define(name: Handler, /) -> Tool: ...
@@ -55,22 +43,15 @@ def define(
     name: Any = None,
     description: str | None = None,
     handler: Handler = _NOT_GIVEN,
-    *,
-    title: str | None = None,
-    read_only: bool | None = None,
-    destructive: bool | None = None,
-    idempotent: bool | None = None,
-    open_world: bool | None = None,
-    revision: str | None = None,
-    deadline: float | None = None,
+    **options: Unpack[ToolOptions],
 ) -> Tool | Callable[[Handler], Tool]:
     """Define a tool: called with a handler, or as a decorator of one.
 
-    The handler takes one dataclass, whose fields are then the arguments, or
-    plain parameters, and may take a ``tool.Context`` besides. Its annotations
-    become the schemas; the text of a parameter is a string in ``Annotated``,
-    else comes from the docstring. It may be called from several threads at a
-    time.
+    The handler takes one record, such as a dataclass, whose fields are then the
+    arguments, or plain parameters, and may take a ``tool.Context`` besides. Its
+    annotations become the schemas; the text of a parameter is a string in
+    ``Annotated``, else comes from the docstring. It may be called from several
+    threads at a time.
 
     Args:
         name: What the model calls it, ``[A-Za-z][A-Za-z0-9_-]{0,47}``; as a
@@ -78,13 +59,13 @@ def define(
         description: What it does, at most 4,000 characters; as a decorator by
             default the first paragraph of the docstring.
         handler: A function, sync or async, or anything else to be called.
-        title: A name for people.
-        read_only: Claims that the tool changes nothing, or that it does.
-        destructive: Claims that it may destroy something, or that it can't.
-        idempotent: Claims that a second equal call changes nothing more.
-        open_world: Claims that it reaches beyond the application.
-        revision: Names its meaning, such as ``v1``; change both together.
-        deadline: The longest that a hosted call may take, in seconds.
+        **options: ``title``: a name for people. ``read_only``, ``destructive``,
+            ``idempotent``, ``open_world``: claims, `True` or `False`.
+            ``revision``: names its meaning, such as ``v1``; change both
+            together. ``input_schema``, ``output_schema``: JSON Schemas, as
+            mappings or text, in place of the inferred ones. ``output_limit``:
+            the largest result, in bytes of JSON. ``deadline``: the longest that
+            a hosted call may take, in seconds.
 
     Returns:
         The tool; as a decorator a function that makes it.
@@ -93,22 +74,14 @@ def define(
         DefinitionError: Something can't be a tool like this; names the tool,
             the parameter and what to do.
     """
-    options = {
-        "title": title,
-        "revision": revision,
-        "deadline": deadline,
-        "read_only": read_only,
-        "destructive": destructive,
-        "idempotent": idempotent,
-        "open_world": open_world,
-    }
+    known = known_options(options, name if isinstance(name, str) else None)
     if handler is not _NOT_GIVEN:
-        return _make(name, description, handler, options, _caller())
-    if callable(name):
-        return _make(None, None, name, options, _caller())
+        return _make(name, description, handler, known, _caller())
+    if callable(name) or isinstance(name, classmethod):
+        return _make(None, None, name, known, _caller())
 
     def decorate(function: Handler) -> Tool:
-        return _make(name, description, function, options, _caller())
+        return _make(name, description, function, known, _caller())
 
     return decorate
 
@@ -127,7 +100,11 @@ def _make(
     # Here and not above, so that importing the package loads no library.
     from .compile import compile_plan
     from .docstrings import summary
+    from .overrides import Overrides
 
+    if isinstance(handler, classmethod):
+        msg = "is a classmethod without its class; define the tool outside, from Class.method"
+        raise DefinitionError(msg, tool=name, parameter="handler")
     name = _checked_name(getattr(handler, "__name__", None) if name is None else name)
     if not callable(handler) or isinstance(handler, type):
         msg = f"needs a function, not {handler!r:.80}"
@@ -135,14 +112,16 @@ def _make(
     if description is None:
         description = summary(handler_docstring(handler))
     text = _checked_description(description, name)
-    annotations = _checked_annotations(options, name)
-    plan, input_schema, output_schema = compile_plan(name, handler, scope)
+    annotations = checked_annotations(options, name)
+    overrides = Overrides(options["input_schema"], options["output_schema"])
+    plan, input_schema, output_schema = compile_plan(name, handler, scope, overrides)
     return Tool(
         name=name,
         description=text,
-        title=_checked_text(options["title"], name, "title"),
-        revision=_checked_text(options["revision"], name, "revision"),
-        deadline=_checked_deadline(options["deadline"], name),
+        title=checked_text(options["title"], name, "title"),
+        revision=checked_text(options["revision"], name, "revision"),
+        deadline=checked_deadline(options["deadline"], name),
+        output_limit=checked_limit(options["output_limit"], name),
         annotations=annotations,
         _input_text=json.dumps(input_schema),
         _output_text=json.dumps(output_schema),
@@ -164,7 +143,7 @@ def _checked_name(name: object) -> str:
 
 
 def _checked_description(description: object, tool: str) -> str:
-    text = _checked_text(description, tool, "description")
+    text = checked_text(description, tool, "description")
     if text is None:
         msg = "is missing; say what the tool does, here or in the handler's docstring"
         raise DefinitionError(msg, tool=tool, parameter="description")
@@ -174,41 +153,3 @@ def _checked_description(description: object, tool: str) -> str:
         )
         raise DefinitionError(msg, tool=tool, parameter="description")
     return text
-
-
-def _checked_text(text: object, tool: str, option: str) -> str | None:
-    if text is None:
-        return None
-    if not isinstance(text, str) or not text.strip():
-        msg = "must be text that is not blank; leave it out to have none"
-        raise DefinitionError(msg, tool=tool, parameter=option)
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        msg = "holds half of a surrogate pair, which is no text"
-        raise DefinitionError(msg, tool=tool, parameter=option) from error
-    return text.strip()
-
-
-def _checked_annotations(options: dict[str, Any], tool: str) -> ToolAnnotations:
-    claims: dict[str, bool | None] = {}
-    for claim in ("read_only", "destructive", "idempotent", "open_world"):
-        value = options[claim]
-        if value is not None and not isinstance(value, bool):
-            msg = f"must be True, False or None, not {value!r:.80}"
-            raise DefinitionError(msg, tool=tool, parameter=claim)
-        claims[claim] = value
-    if claims["read_only"] and claims["destructive"]:
-        msg = "a tool that is read_only can't be destructive; drop one of the two"
-        raise DefinitionError(msg, tool=tool, parameter="destructive")
-    return ToolAnnotations(**claims)
-
-
-def _checked_deadline(deadline: object, tool: str) -> float | None:
-    if deadline is None:
-        return None
-    number = isinstance(deadline, int | float) and not isinstance(deadline, bool)
-    if not number or not math.isfinite(deadline) or deadline <= 0:  # type: ignore[operator, arg-type]
-        msg = f"must be a number of seconds above zero, not {deadline!r:.80}"
-        raise DefinitionError(msg, tool=tool, parameter="deadline")
-    return float(deadline)  # type: ignore[arg-type]

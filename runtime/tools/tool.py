@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .context import Context
-from .plan import Plan
+from .plan import OUTPUT_LIMIT, Plan
 
 __all__ = ["Tool", "ToolAnnotations", "plan_of"]
 
@@ -43,6 +43,9 @@ class Tool:
     deadline: float | None
     """The longest that a hosted call may take, in seconds; ``None`` for the
     gateway's default."""
+    output_limit: int | None
+    """The largest result, in bytes of its JSON text; ``None`` for 4 MiB, hosted
+    for the gateway's limit."""
     annotations: ToolAnnotations
     """What it claims about itself."""
     _input_text: str = field(repr=False)
@@ -88,7 +91,7 @@ class Tool:
             from .loop import run_here
 
             result = run_here(result, self.name)
-        return plan.answer(result).value
+        return plan.answer(result, self.output_limit or OUTPUT_LIMIT).value
 
     async def ainvoke(
         self, arguments: Mapping[str, Any], /, *, context: Context | None = None
@@ -121,7 +124,7 @@ class Tool:
             result = await run_in_thread(lambda: plan.start(values, call), call)
         if inspect.isawaitable(result):
             result = await result
-        return plan.answer(result).value
+        return plan.answer(result, self.output_limit or OUTPUT_LIMIT).value
 
 
 def plan_of(tool: Tool) -> Plan:

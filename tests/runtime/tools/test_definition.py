@@ -30,7 +30,7 @@ def test_a_call_gives_a_frozen_tool_with_what_was_said() -> None:
         "  Says it louder. ",
         shout,
         title="Shout",
-        read_only=True,
+        read_only=False,
         idempotent=False,
         revision="shout/v1",
         deadline=5,
@@ -38,7 +38,7 @@ def test_a_call_gives_a_frozen_tool_with_what_was_said() -> None:
     assert_type(made, tool.Tool)
     assert (made.name, made.description, made.title) == ("shout", "Says it louder.", "Shout")
     assert (made.revision, made.deadline) == ("shout/v1", 5.0)
-    assert made.annotations == tool.ToolAnnotations(read_only=True, idempotent=False)
+    assert made.annotations == tool.ToolAnnotations(read_only=False, idempotent=False)
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.name = "other"  # type: ignore[misc]
 
