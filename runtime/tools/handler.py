@@ -61,14 +61,18 @@ def read_signature(handler: Handler, scope: Scope, tool: str) -> Signature:
     if function is None:
         msg = "the handler has no Python signature; wrap it in a function with annotations"
         raise DefinitionError(msg, tool=tool)
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+    # A decorator may make another kind of function of it.
+    kinds = (function, _called(handler))
+    if any(inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one) for one in kinds):
         msg = "the handler is a generator; return a list instead of yielding"
         raise DefinitionError(msg, tool=tool)
     hints = function_hints(function, scope, tool)
     if "return" not in hints:
         msg = "the handler does not say what it returns; annotate it, with None for nothing"
+        if function.__name__ == "<lambda>":
+            msg = "the handler does not say what it returns, as no lambda can; write it with `def`"
         raise DefinitionError(msg, tool=tool, parameter="return")
-    taken = [_checked(one, hints, tool) for one in _open_parameters(handler)]
+    taken = [_checked(one, hints, function, tool) for one in _open_parameters(handler)]
     contexts = [one.name for one in taken if one.annotation is Context]
     if len(contexts) > 1:
         msg = "a handler takes at most one tool.Context; remove the others"
@@ -77,7 +81,7 @@ def read_signature(handler: Handler, scope: Scope, tool: str) -> Signature:
         parameters=tuple(one for one in taken if one.annotation is not Context),
         context=contexts[0] if contexts else None,
         returns=hints["return"],
-        is_async=inspect.iscoroutinefunction(function),
+        is_async=any(map(inspect.iscoroutinefunction, kinds)),
     )
 
 
@@ -89,13 +93,17 @@ def _open_parameters(handler: Handler) -> list[inspect.Parameter]:
     return [one for one in inspect.signature(handler).parameters.values() if one.name not in bound]
 
 
-def _checked(parameter: inspect.Parameter, hints: dict[str, Any], tool: str) -> Parameter:
+def _checked(
+    parameter: inspect.Parameter, hints: dict[str, Any], function: FunctionType, tool: str
+) -> Parameter:
     reason = None
     if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}:
         reason = "takes any number of values; name each parameter, or take a list or a dict"
     elif parameter.kind is parameter.POSITIONAL_ONLY:
         reason = "is positional-only; remove the `/`, since arguments come by name"
-    elif parameter.name not in hints and parameter.name in {"self", "cls"}:
+    elif parameter.name in {"self", "cls"} and (
+        parameter.name not in hints or _is_in_class(function)
+    ):
         reason = "looks like an unbound method's; define the tool from a bound method"
     elif parameter.name not in hints:
         reason = "has no annotation; give it a type"
@@ -104,11 +112,21 @@ def _checked(parameter: inspect.Parameter, hints: dict[str, Any], tool: str) -> 
     return Parameter(parameter.name, hints[parameter.name], parameter.default)
 
 
+def _is_in_class(function: FunctionType) -> bool:
+    owner, _, _ = function.__qualname__.rpartition(".")
+    return bool(owner) and not owner.endswith("<locals>")
+
+
 def _function_of(handler: Any) -> FunctionType | None:
     """Return the function whose annotations count."""
+    function = inspect.unwrap(_called(handler))
+    return function if isinstance(function, FunctionType) else None
+
+
+def _called(handler: Any) -> Any:
+    """Return the function that runs first."""
     while isinstance(handler, functools.partial):
         handler = handler.func
     if not inspect.isroutine(handler) and not isinstance(handler, type):
         handler = type(handler).__call__
-    handler = inspect.unwrap(getattr(handler, "__func__", handler))
-    return handler if isinstance(handler, FunctionType) else None
+    return getattr(handler, "__func__", handler)
