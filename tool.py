@@ -18,7 +18,16 @@ from __future__ import annotations
 
 from .runtime.tools.context import Context
 from .runtime.tools.definition import define
+from .runtime.tools.providers import WireView
 from .runtime.tools.rejection import as_rejection, reject
 from .runtime.tools.tool import Tool, ToolAnnotations
 
-__all__ = ["Context", "Tool", "ToolAnnotations", "as_rejection", "define", "reject"]
+__all__ = [
+    "Context",
+    "Tool",
+    "ToolAnnotations",
+    "WireView",
+    "as_rejection",
+    "define",
+    "reject",
+]

@@ -11,7 +11,7 @@ from .docstrings import parameter_texts
 from .handler import Handler, Signature, handler_docstring, read_signature
 from .overrides import Overrides, input_override, output_override, wrapped_schema
 from .plan import Plan
-from .portable import check_names, root_fault
+from .portable import check_names, portable, root_fault
 from .records import NO_DEFAULT, dataclass_shape, field_of, record_shape
 from .scope import Scope
 from .shape import Builder, Converter, Shape
@@ -102,7 +102,8 @@ def _input_schema(
 ) -> tuple[dict[str, Any], Validator]:
     typed = builder.root(given.schema)
     if overrides.input is None:
-        schema, accepts = typed, Validator(typed)
+        schema = portable(typed, builder.tool, "input")
+        accepts = Validator(schema)
     else:
         schema, accepts = input_override(overrides.input, typed, builder.tool)
     check_names(schema, builder.tool)
@@ -118,7 +119,7 @@ def _output_schema(
     if overrides.output is not None:
         return output_override(overrides.output, typed, builder.tool)
     wrapped = root_fault(typed(False)) is not None
-    schema = typed(wrapped)
+    schema = portable(typed(wrapped), builder.tool, "return")
     return schema, wrapped, Validator(schema)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from .context import Context
 from .plan import OUTPUT_LIMIT, Plan
+from .providers import Provider, WireView, wire_view
 
 __all__ = ["Tool", "ToolAnnotations", "plan_of"]
 
@@ -66,6 +67,21 @@ class Tool:
         """
         schema: dict[str, Any] = json.loads(self._output_text)
         return schema
+
+    def wire_schema(self, provider: Provider) -> WireView:
+        """Return the tool as a provider's model sees it, to be read or printed.
+
+        Args:
+            provider: ``codex``, ``claude``, ``cursor`` or ``codebuddy``.
+
+        Returns:
+            Name, schema, and plain sentences on what is kept, renamed or
+            dropped. Seen with the real command lines, except Cursor's.
+
+        Raises:
+            ConfigurationError: There is no such provider.
+        """
+        return wire_view(provider, self.name, self.description, self.input_schema)
 
     def invoke(self, arguments: Mapping[str, Any], /, *, context: Context | None = None) -> Any:
         """Call the tool as a model would, in this thread and its context.
