@@ -18,12 +18,16 @@ from __future__ import annotations
 
 from .runtime.tools.context import Context
 from .runtime.tools.definition import define
+from .runtime.tools.markers import Alias, Examples, Pattern
 from .runtime.tools.providers import WireView
 from .runtime.tools.rejection import as_rejection, reject
 from .runtime.tools.tool import Tool, ToolAnnotations
 
 __all__ = [
+    "Alias",
     "Context",
+    "Examples",
+    "Pattern",
     "Tool",
     "ToolAnnotations",
     "WireView",

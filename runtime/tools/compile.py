@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-from ...errors import DefinitionError
-from .converters import SIMPLE_CONVERTERS
 from .docstrings import parameter_texts
-from .handler import Handler, Signature, handler_docstring, read_signature
+from .handler import Handler, Parameter, Signature, handler_docstring, read_signature
 from .overrides import Overrides, input_override, output_override, wrapped_schema
 from .plan import Plan
 from .portable import check_names, portable, root_fault
-from .records import NO_DEFAULT, dataclass_shape, field_of, record_shape
+from .records import NO_DEFAULT, Field, field_of, is_record, record_shape
 from .scope import Scope
 from .shape import Builder, Converter, Shape
+from .types import CONVERTERS
+from .types.annotated import field_type
 from .untyped import is_open_object, untyped_shape
 from .validation import Validator
 
 __all__ = ["compile_plan"]
-
-_CONVERTERS = (*SIMPLE_CONVERTERS[:-1], dataclass_shape, SIMPLE_CONVERTERS[-1])
 
 
 def compile_plan(
@@ -43,8 +40,7 @@ def compile_plan(
     signature = read_signature(handler, scope, tool)
     taking = Builder(tool, scope, "input", _converters(overrides.input))
     giving = Builder(tool, scope, "output", _converters(overrides.output))
-    record = _record_parameter(signature, tool, is_open=overrides.input is not None)
-    given = _input_shape(signature, record, handler, taking)
+    record, given = _input(signature, handler, taking, is_open=overrides.input is not None)
     result = giving.shape(signature.returns, "return")
     input_schema, accepts = _input_schema(given, taking, overrides)
     output_schema, wrapped, returns = _output_schema(result, giving, overrides)
@@ -63,38 +59,47 @@ def compile_plan(
     return plan, input_schema, output_schema
 
 
-def _record_parameter(signature: Signature, tool: str, *, is_open: bool) -> str | None:
-    """Return the only parameter, where it takes all the arguments."""
-    if len(signature.parameters) != 1:
-        return None
-    only = signature.parameters[0]
-    is_dataclass = isinstance(only.annotation, type) and dataclasses.is_dataclass(only.annotation)
-    if not is_dataclass and not (is_open and is_open_object(only.annotation)):
-        return None
-    if only.default is not NO_DEFAULT:
-        msg = "its fields are the arguments; remove its default and give the fields defaults"
-        raise DefinitionError(msg, tool=tool, parameter=only.name)
-    return only.name
-
-
-def _input_shape(
-    signature: Signature, record: str | None, handler: Handler, builder: Builder
-) -> Shape:
-    if record is not None:
-        return builder.shape(signature.parameters[0].annotation, record)
+def _input(
+    signature: Signature, handler: Handler, builder: Builder, *, is_open: bool
+) -> tuple[str | None, Shape]:
+    """Return the parameter that takes all arguments, if one does, and their shape."""
+    parameters = signature.parameters
+    if len(parameters) == 1:
+        shape = _record(parameters[0], builder, is_open=is_open)
+        if shape is not None:
+            return parameters[0].name, shape
     texts = parameter_texts(handler_docstring(handler))
-    members = [
-        field_of(
-            one.name,
-            builder.shape(one.annotation, one.name),
-            text=texts.get(one.name),
-            default=one.default,
-            builder=builder,
-            where=one.name,
+    members = [_member(one, texts.get(one.name), builder) for one in parameters]
+    return None, record_shape(members, make=dict, instance_of=dict, builder=builder, where="")
+
+
+def _record(only: Parameter, builder: Builder, *, is_open: bool) -> Shape | None:
+    """Return the shape of an only parameter whose fields are the arguments."""
+    kind = field_type(only.annotation)
+    shape = builder.shape(kind.annotation, only.name)
+    is_all = is_record(builder.resolved(shape.schema))
+    if not is_all and not (is_open and is_open_object(only.annotation)):
+        return None
+    if only.default is not NO_DEFAULT or kind.alias is not None:
+        msg = (
+            "its fields are the arguments; remove its default and its Alias, and give the "
+            "fields defaults"
         )
-        for one in signature.parameters
-    ]
-    return record_shape(members, make=dict, instance_of=dict)
+        raise builder.refused(only.name, msg)
+    return shape
+
+
+def _member(parameter: Parameter, text: str | None, builder: Builder) -> Field:
+    kind = field_type(parameter.annotation)
+    return field_of(
+        parameter.name,
+        builder.shape(kind.annotation, parameter.name),
+        builder=builder,
+        where=parameter.name,
+        wire=kind.alias,
+        text=text,
+        default=parameter.default,
+    )
 
 
 def _input_schema(
@@ -124,4 +129,4 @@ def _output_schema(
 
 
 def _converters(override: object) -> tuple[Converter, ...]:
-    return _CONVERTERS if override is None else (untyped_shape, *_CONVERTERS)
+    return CONVERTERS if override is None else (untyped_shape, *CONVERTERS)
