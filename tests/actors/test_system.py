@@ -36,6 +36,7 @@ KILLED = """
 import ctypes, pathlib, sys
 from toolcrib import System, ToolcribError
 from toolcrib.actors.inbox import Inbox
+from toolcrib.messages.gateway import CloseListener
 
 system = System(clones=pathlib.Path(sys.argv[1]))
 thread = system._gateway.thread
