@@ -17,8 +17,9 @@ from ..options import settle
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.control import Decision
 from ..stream_json.dialect import Flavor, StreamJsonDialect
+from ..stream_json.flags import SHORT
 from ..stream_json.profile import check_session, conversation_files
-from .flags import CLAUDE_OWN, CLAUDE_SHORT
+from .flags import CLAUDE_OWN
 from .source import CONFIG, Source, check_projects, find_source
 
 __all__ = ["Claude", "PermissionMode"]
@@ -100,7 +101,7 @@ class Claude(Driver):
 
     def __post_init__(self) -> None:
         settle(self)
-        check_arguments(self.extra_args, CLAUDE_OWN, CLAUDE_SHORT)
+        check_arguments(self.extra_args, CLAUDE_OWN, SHORT)
         check_choice("permission_mode", self.permission_mode, get_args(PermissionMode))
         check_choice("reasoning_effort", self.reasoning_effort, _EFFORTS)
 

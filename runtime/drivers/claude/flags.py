@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..stream_json.flags import ELSEWHERE, OWN, PERMISSIONS, SERVERS, SHORT, THREAD
+from ..stream_json.flags import ELSEWHERE, OWN, PERMISSIONS, SERVERS, THREAD
 
-__all__ = ["CLAUDE_OWN", "CLAUDE_SHORT"]
+__all__ = ["CLAUDE_OWN"]
 
 CLAUDE_OWN = {
     **OWN,
@@ -18,4 +18,4 @@ CLAUDE_OWN = {
     "--desktop": ELSEWHERE,
     "--environment": ELSEWHERE,
 }
-CLAUDE_SHORT = SHORT
+"""The flags that are the driver's, and why."""

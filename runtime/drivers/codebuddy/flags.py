@@ -27,9 +27,11 @@ CODEBUDDY_OWN = {
     "--swarm": ELSEWHERE,
     "--exec": NOTHING,
 }
+"""The flags that are the driver's, and why."""
 CODEBUDDY_SHORT = {
     **SHORT,
     "y": "--dangerously-skip-permissions",
     "H": "--header",
     "V": "--version",
 }
+"""The letters of some of them."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 __all__ = ["ELSEWHERE", "FORMAT", "NOTHING", "OWN", "PERMISSIONS", "SERVERS", "SHORT", "THREAD"]
 
 FORMAT = "the driver speaks one format"
+"""Why flags of the transport are refused."""
 THREAD = "the conversation comes from the thread"
+"""Why flags that choose a conversation are refused."""
 PERMISSIONS = "it would change what the agent may do"
+"""Why flags of permissions are refused."""
 SERVERS = "the hosted tools could be lost, and other servers would go unchecked"
+"""Why flags that change the MCP servers are refused."""
 ELSEWHERE = "the run has to stay in this process"
+"""Why flags that move the run elsewhere are refused."""
 NOTHING = "nothing would run"
+"""Why flags that only tell something are refused."""
 _WORKSPACE = "the workspace comes from the run"
 
 OWN = {
@@ -50,6 +56,7 @@ OWN = {
     "--help": NOTHING,
     "--version": NOTHING,
 }
+"""The flags that both have, and why they are refused."""
 SHORT = {
     "p": "--print",
     "r": "--resume",
@@ -58,3 +65,4 @@ SHORT = {
     "h": "--help",
     "v": "--version",
 }
+"""The letters of some of them."""

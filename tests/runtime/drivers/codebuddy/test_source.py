@@ -109,3 +109,15 @@ def test_the_longer_timeout_of_tools_counts(world: World, users: str, used: str)
     launch = driver.prepare(world.request(world.clone(driver)))
 
     assert launch.environment["MCP_TOOL_TIMEOUT"] == used
+
+
+def test_no_conversation_is_moved_through_a_link(world: World) -> None:
+    clone = world.clone(CodeBuddy())
+    old = put(clone.profile / "projects" / "old" / f"{SESSION}.jsonl", "talk")
+    name = str(world.workspace.resolve()).strip("/").replace("/", "-")
+    (clone.profile / "projects" / name).symlink_to(world.home)
+
+    CodeBuddy().prepare(world.request(clone, resume=SESSION))
+
+    assert old.read_text() == "talk"
+    assert not (world.home / f"{SESSION}.jsonl").exists()

@@ -32,7 +32,7 @@ SERVER = HostedServer(
     deadline=120.0,
 )
 CLEAN = ProcessExit(code=0, stderr="")
-INIT = {
+INIT: dict[str, Any] = {
     "type": "system",
     "subtype": "init",
     "session_id": SESSION,
@@ -40,7 +40,12 @@ INIT = {
     "tools": ["Bash", "mcp__toolcrib__lookup_issue"],
     "mcp_servers": [{"name": "toolcrib", "status": "connected"}],
 }
-DONE = {"type": "result", "subtype": "success", "is_error": False, "session_id": SESSION}
+DONE: dict[str, Any] = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "session_id": SESSION,
+}
 Lines: TypeAlias = Sequence[str | Mapping[str, Any]]
 
 

@@ -58,7 +58,11 @@ def test_codebuddy_gets_the_prompt_once_it_is_initialized() -> None:
     response = {"subtype": "success", "request_id": "toolcrib-initialize", "response": {}}
 
     opening = written(reader.opening())
-    others = [{"response": {**response, "request_id": "x"}}, {"response": None}, {}]
+    others: list[dict[str, Any]] = [
+        {"response": {**response, "request_id": "x"}},
+        {"response": None},
+        {},
+    ]
     before = play(reader, [{"type": "control_response", **other} for other in others])
     then = written(play(reader, [{"type": "control_response", "response": response}]))
 
