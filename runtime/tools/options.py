@@ -39,8 +39,8 @@ class ToolOptions(TypedDict, total=False):
     input_schema: Document | None
     """Describes the arguments in place of the inferred schema, as JSON Schema
     2020-12: a mapping or JSON text."""
-    output_schema: Document | None
-    """Describes the result in the same way."""
+    output_schema: Document | bool | None
+    """Describes the result in the same way; `True` for anything."""
     output_limit: int | None
     """The largest result, in bytes of its JSON text."""
     deadline: float | None
