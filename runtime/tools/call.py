@@ -109,7 +109,7 @@ class _Attempt:
 
     def _run(self, plan: Plan, values: Mapping[str, Any]) -> Any:
         result = plan.start(values, self.context)
-        if not inspect.isawaitable(result):
+        if not (plan.is_async and inspect.isawaitable(result)):
             return result
         runner = self.runner or shared_runner()
         # A copy, since the loop's thread can't enter what this thread is in.

@@ -71,7 +71,10 @@ class Plan:
         Raises:
             InvalidInputError: They do not fit.
         """
-        plain = dict(given) if isinstance(given, Mapping) else given
+        # Asking for a Mapping costs more than the validation of a small object.
+        plain = given
+        if type(given) is not dict and isinstance(given, Mapping):
+            plain = dict(given)
         if not self.accepts.accepts(plain):
             raise InvalidInputError(self.accepts.explain(plain))
         try:
@@ -90,7 +93,7 @@ class Plan:
         """
         extra = {} if self.context is None else {self.context: context}
         result = self.handler(**arguments, **extra)
-        if not self.is_async and inspect.isawaitable(result):
+        if not self.is_async and hasattr(type(result), "__await__"):
             if inspect.iscoroutine(result):
                 result.close()
             self._refuse("is awaitable; write it with `async def`, or await inside")

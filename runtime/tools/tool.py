@@ -103,7 +103,7 @@ class Tool:
         """
         plan = self._plan
         result = plan.start(plan.arguments(arguments), context or Context(self.name))
-        if inspect.isawaitable(result):
+        if plan.is_async and inspect.isawaitable(result):
             from .loop import run_here
 
             result = run_here(result, self.name)
@@ -138,7 +138,7 @@ class Tool:
             result = plan.start(values, call)
         else:
             result = await run_in_thread(lambda: plan.start(values, call), call)
-        if inspect.isawaitable(result):
+        if plan.is_async and inspect.isawaitable(result):
             result = await result
         return plan.answer(result, self.output_limit or OUTPUT_LIMIT).value
 

@@ -55,6 +55,8 @@ class Validator:
     def fits(self, value: object) -> bool:
         """Tell the same of a value that is known not to nest too deeply."""
         try:
+            if not self._arrays:
+                return self._whole.is_valid(value)
             return all(judge.is_valid(part) for judge, part in self._parts(value))
         except (ValueError, TypeError, RecursionError):  # not a JSON value
             return False
