@@ -33,6 +33,11 @@ _SILENT_IF_TRUE = frozenset(
         "unevaluatedProperties",
     }
 )
+_INSTEAD_OF_FALSE = {
+    "items": "write maxItems",
+    "unevaluatedItems": "write maxItems",
+    "unevaluatedProperties": "write additionalProperties",
+}
 _TYPED = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf"})
 _LEAVE_OUT: Any = object()
 
@@ -53,7 +58,8 @@ def portable(schema: Any, tool: str, option: str) -> Any:
         if inner is False:
             if keyword == "additionalProperties":
                 return False
-            _refuse(tool, f"{option}{place}", "false allows nothing; leave it out")
+            advice = _INSTEAD_OF_FALSE.get(keyword, "leave it out")
+            _refuse(tool, f"{option}{place}", f"false allows nothing; {advice}")
         if inner is True or inner == {}:
             return _LEAVE_OUT if keyword in _SILENT_IF_TRUE else {"type": types or [*ANY_TYPE]}
         return inside(inner, place, types)
