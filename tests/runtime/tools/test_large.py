@@ -96,7 +96,8 @@ def test_every_item_of_a_long_array_is_judged_converted_and_returned(count: int)
 @pytest.mark.parametrize("wrong", [0, 511, 512, 1023, 1024, 1999])
 def test_one_wrong_item_anywhere_in_a_long_array_is_refused(wrong: int) -> None:
     batch = {"rows": rows(2000)}
-    fine, bad = [*range(2000)], [*range(2000)]
+    fine: list[Any] = [*range(2000)]
+    bad = [*fine]
     bad[wrong] = "7"
     for arguments, place in (
         ({"batch": batch, "numbers": bad}, f"/numbers/{wrong}: must be an integer"),
