@@ -12,6 +12,8 @@ conversion, and far below where jsonschema-rs ends the process (seen at 100,000)
 
 _CONTAINERS = (dict, list, tuple)
 _TEXTS = (str, bytes, bytearray)
+# First of all, and by a look into a set: most values of most results are one of these.
+_SMALL = frozenset({int, float, bool, type(None)})
 _ROWS = (list, tuple, set, frozenset)
 
 
@@ -34,13 +36,16 @@ def extent(value: object, limit: float) -> tuple[int, int]:
 def _next_level(level: list[Any], size: int, limit: float) -> tuple[int, list[Any]]:
     below: list[Any] = []
     for parent in level:
-        size += len(parent) + 1
-        inside = parent
         if isinstance(parent, dict):
             inside = parent.values()
-            size += sum(map(len, parent)) + 3 * len(parent)
+            size += 4 * len(parent) + 1  # quotes, colon and comma; names are not counted
+        else:
+            inside = parent
+            size += len(parent) + 1
         for child in inside:
-            if isinstance(child, str):
+            if child.__class__ in _SMALL:
+                size += 1
+            elif isinstance(child, str):
                 size += len(child) + 1
             elif isinstance(child, _CONTAINERS):
                 below.append(child)
