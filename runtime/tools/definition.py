@@ -93,7 +93,7 @@ def _caller() -> Scope:
 def _make(
     name: str | None,
     description: str | None,
-    handler: Handler,
+    handler: Any,
     options: dict[str, Any],
     scope: Scope,
 ) -> Tool:

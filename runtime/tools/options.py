@@ -1,7 +1,6 @@
 """The options of `define`, checked one by one."""
 
-from __future__ import annotations
-
+# Without `annotations` of `__future__`: a TypedDict would keep its texts unresolved.
 import math
 from collections.abc import Mapping
 from typing import Any, TypedDict

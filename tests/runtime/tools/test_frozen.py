@@ -101,7 +101,7 @@ def nothing() -> None: ...
 def open_world(a: dict[str, Any]) -> Any: ...
 
 
-def print_of(handler: Callable[..., Any] = nothing, **options: Any) -> str:
+def print_of(handler: Any = nothing, **options: Any) -> str:
     name, description = options.pop("name", "t"), options.pop("description", "d")
     return Catalog([tool.define(name, description, handler, **options)]).fingerprint
 

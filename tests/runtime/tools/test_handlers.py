@@ -116,7 +116,7 @@ def test_static_and_class_methods_are_tools_of_their_class_in_any_order() -> Non
             """Below."""
             return n
 
-        @staticmethod
+        @staticmethod  # pyright: ignore[reportArgumentType]
         @tool.define
         def above(n: int) -> int:
             """Above."""
@@ -140,13 +140,13 @@ def test_a_method_is_no_tool_until_it_is_bound() -> None:
             elif order == 1:
 
                 @tool.define
-                def typed(self: Host, n: int) -> int:  # type: ignore[name-defined]
+                def typed(self: Host, n: int) -> int:
                     """Take self, annotated."""
                     return n
 
             elif order == 2:
 
-                @classmethod
+                @classmethod  # pyright: ignore[reportArgumentType]
                 @tool.define
                 def inside(cls, n: int) -> int:
                     """Take cls."""

@@ -12,7 +12,7 @@ from toolcrib import tool
 from toolcrib.errors import ConfigurationError, DefinitionError
 from toolcrib.runtime.tools.providers import Provider
 
-PROVIDERS = get_args(Provider)
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 LONGEST = "x" * 48
 
 
@@ -45,10 +45,7 @@ def test_the_name_is_shown_as_the_provider_makes_it(provider: Provider, name: st
 
 
 def test_the_prefix_of_every_provider_leaves_the_longest_name_within_64_characters() -> None:
-    lengths = {
-        provider: len(made(LONGEST).wire_schema(provider).name)  # type: ignore[arg-type]
-        for provider in PROVIDERS
-    }
+    lengths = {provider: len(made(LONGEST).wire_schema(provider).name) for provider in PROVIDERS}
     assert max(lengths.values()) <= 64
     with pytest.raises(DefinitionError, match="1 to 48"):
         made(LONGEST + "x")
@@ -58,7 +55,7 @@ def test_the_server_has_the_name_that_the_library_uses() -> None:
     from toolcrib.runtime.spec import SERVER_KEY
 
     for provider in PROVIDERS:
-        assert SERVER_KEY in made().wire_schema(provider).name  # type: ignore[arg-type]
+        assert SERVER_KEY in made().wire_schema(provider).name
 
 
 def test_an_unknown_provider_is_named_with_those_that_are_known() -> None:
@@ -73,7 +70,7 @@ def test_a_plain_tool_is_kept_as_it_is() -> None:
         return [key] * limit
 
     for provider in ("codex", "claude"):
-        view = lookup.wire_schema(provider)  # type: ignore[arg-type]
+        view = lookup.wire_schema(provider)
         assert view.schema == lookup.input_schema
         assert "It keeps the schema as it is." in view.notes
     assert not lookup.wire_schema("cursor").measured
@@ -105,7 +102,9 @@ def test_codex_drops_the_rules_and_tells_where() -> None:
 
 
 def test_many_places_are_counted() -> None:
-    properties = {f"p{number}": {"type": "string", "format": "date"} for number in range(9)}
+    properties: dict[str, Any] = {
+        f"p{number}": {"type": "string", "format": "date"} for number in range(9)
+    }
     assert "/properties/p2/format and 6 more." in said(made(**properties).wire_schema("codex"))
 
 
