@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import jsonschema
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
@@ -84,7 +84,6 @@ BOTH = [
 ]
 
 
-@settings(max_examples=100, deadline=None)
 @given(JSON)
 def test_the_validator_that_decides_agrees_with_the_one_that_explains(value: Any) -> None:
     for fast, exact in BOTH:
@@ -92,7 +91,6 @@ def test_the_validator_that_decides_agrees_with_the_one_that_explains(value: Any
         assert fast.is_valid(arguments) == exact.is_valid(arguments)
 
 
-@settings(max_examples=100, deadline=None)
 @given(JSON)
 def test_what_passes_once_passes_again_unchanged(value: Any) -> None:
     for made in PASSING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib.runtime.tools.explanation import TEXT_LIMIT
@@ -98,7 +98,6 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
     return schema, draw(fitting(schema) | VALUES)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(cases())
 def test_both_give_the_same_verdict_and_the_refusal_names_a_rule(
     case: tuple[dict[str, Any], Any],

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib import tool
@@ -141,7 +141,6 @@ def passing(kind: Kind, seen: list[Any]) -> tool.Tool:
     return tool.define("passing", "Pass.", handler)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.data())
 def test_values_of_every_type_survive_both_ways_exactly(data: st.DataObject) -> None:
     kind = data.draw(kinds())
@@ -192,7 +191,6 @@ def loads(made: tool.Tool, value: Any) -> bool:
     return True
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(kinds(), JSON)
 def test_the_schema_takes_whatever_the_typed_path_takes(kind: Kind, value: Any) -> None:
     made = passing(kind, [])
@@ -204,7 +202,6 @@ def test_the_schema_takes_whatever_the_typed_path_takes(kind: Kind, value: Any) 
             made.invoke({"value": value})
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
 @given(kinds())
 def test_the_same_definition_has_the_same_fingerprint(kind: Kind) -> None:
     first, second = (Catalog([passing(kind, [])]).fingerprint for _ in range(2))
@@ -245,7 +242,6 @@ def _names_more(value: Any, known: set[str]) -> bool:
     return isinstance(value, list) and any(_names_more(one, known) for one in value)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(shared_kinds(), JSON.map(_whole))
 def test_pydantic_in_strict_mode_gives_the_same_verdict(kind: Kind, value: Any) -> None:
     try:
@@ -256,7 +252,6 @@ def test_pydantic_in_strict_mode_gives_the_same_verdict(kind: Kind, value: Any) 
     _compare(kind, value, theirs=theirs)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(shared_kinds(), JSON.map(_whole))
 def _agrees_with_msgspec(kind: Kind, value: Any) -> None:
     msgspec = importlib.import_module("msgspec")
