@@ -114,7 +114,6 @@ def _check_standard(schema: Any, tool: str, option: str) -> None:
     import jsonschema_rs
 
     try:
-        jsonschema_rs.meta.validate(schema)
         jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
     except (jsonschema_rs.ValidationError, ValueError) as error:
         place = "".join(f"/{part}" for part in getattr(error, "instance_path", ()))

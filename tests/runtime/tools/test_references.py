@@ -44,6 +44,7 @@ REMOTE = [
     {"$ref": "schema.json#a"},
     {"$ref": "urn:example:a"},
     {"$ref": "//127.0.0.1/a"},
+    {"$ref": "x/type"},
     {"$ref": 5},
     {"$dynamicRef": "#a"},
     {"$dynamicRef": "{server}/schema.json"},
@@ -83,6 +84,8 @@ def test_what_leads_out_of_the_schema_is_refused_without_asking(
         text = text.replace("{server}", address).replace("{file}", file.as_uri())
         error = refusal(text)
         assert next(iter(part)) in str(error.parameter)
+        if "$ref" in part:
+            assert "leads out of the schema; nothing is fetched" in str(error)
         with pytest.raises(BlockingIOError):
             server.accept()
 
