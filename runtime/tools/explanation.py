@@ -14,6 +14,7 @@ import jsonschema
 import jsonschema_rs
 from jsonschema.exceptions import ValidationError
 
+from .branches import leaves, missing_field
 from .extent import count_values
 
 __all__ = ["TEXT_LIMIT", "explain", "misfit_text"]
@@ -95,7 +96,7 @@ def explain(
         return _where_only(value, decided)
     try:
         found = _Explainer(dict(schema)).iter_errors(value)
-        errors = [leaf for error in found for leaf in _leaves(error)]
+        errors = [leaf for error in found for leaf in leaves(error)]
         # Of the schema `false`, jsonschema does not say where it stands.
         errors = [error for error in errors if error.validator is not None]
     except (TypeError, ValueError, RecursionError):
@@ -125,36 +126,6 @@ def _where_only(value: object, decided: jsonschema_rs.Draft202012Validator) -> s
     return f"{_path_text(error.instance_path if error else ())}: {_GENERAL}"
 
 
-def _leaves(error: ValidationError) -> Iterator[ValidationError]:
-    """Look into a union: into the one branch that the value seems to be meant for."""
-    if error.validator not in {"anyOf", "oneOf"} or not error.context:
-        yield error
-        return
-    branches: dict[object, list[ValidationError]] = {}
-    for inner in error.context:
-        branches.setdefault(inner.schema_path[0], []).append(inner)
-    meant = [one for one in branches.values() if not any(map(_is_elsewhere, one))]
-    tags = [inner for inner in error.context if _is_tag(inner)]
-    if len(meant) == 1:
-        for inner in meant[0]:
-            yield from _leaves(inner)
-    elif tags and not meant:
-        yield tags[0]
-    else:
-        yield error
-
-
-def _is_elsewhere(error: ValidationError) -> bool:
-    """Tell whether a branch of a union is meant for other values than this."""
-    return _is_tag(error) or (error.validator == "type" and not error.relative_path)
-
-
-def _is_tag(error: ValidationError) -> bool:
-    rule: Any = error.validator_value
-    one_value = error.validator == "const" or (error.validator == "enum" and len(rule) == 1)
-    return one_value and len(error.relative_path) == 1
-
-
 def _told(error: ValidationError) -> tuple[int, str, str, str]:
     """Return rank, name and place, to choose by, and the text."""
     place = _path_text(error.absolute_path)
@@ -165,7 +136,7 @@ def _told(error: ValidationError) -> tuple[int, str, str, str]:
         text = f'{place}: unknown field "{_quoted(name)}"; leave it out'
         return 0, name, place, _cut(text, TEXT_LIMIT)
     if error.validator == "required":
-        name = next(one for one in schema["required"] if one not in instance)
+        name = missing_field(error)
         return 1, name, place, _cut(f'{place}: the field "{name}" is required', TEXT_LIMIT)
     return 2, "", place, _cut(f"{place}: {_rule(error)}{_hint(error)}", TEXT_LIMIT)
 
@@ -185,11 +156,15 @@ def _rule(error: ValidationError) -> str:
 def _union_rule(error: ValidationError) -> str:
     if not error.context:
         return "fits several kinds that the schema lists; make it fit one"
+    if any(
+        error.instance is inner.instance and inner.validator != "type" for inner in error.context
+    ):
+        return "fits none of the kinds that the schema lists"
     branches: Any = error.validator_value
     kinds = [branch.get("type") for branch in branches]
-    if all(isinstance(kind, str) for kind in kinds) and len(set(kinds)) == len(kinds):
-        return f"must be {_listed(kinds)}"
-    return "fits none of the kinds that the schema lists"
+    if not all(isinstance(kind, str) for kind in kinds):
+        return "fits none of the kinds that the schema lists"
+    return f"must be {_listed([*dict.fromkeys(kinds)])}"
 
 
 def _listed(kinds: Sequence[str]) -> str:

@@ -21,6 +21,17 @@ SQUARE = {
     "required": ["kind", "side"],
     "additionalProperties": False,
 }
+
+
+def part(name: str, kind: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind}},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
 PROPERTIES: dict[str, Any] = {
     "low": {"type": "integer", "minimum": 3, "maximum": 9},
     "open": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
@@ -36,6 +47,8 @@ PROPERTIES: dict[str, Any] = {
     "either": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
     "many": {"type": ["integer", "string"]},
     "shape": {"anyOf": [CIRCLE, SQUARE]},
+    "figure": {"anyOf": [CIRCLE, SQUARE, {"type": "null"}]},
+    "plain": {"anyOf": [part("x", "integer"), part("y", "string")]},
     "one": {"oneOf": [{"type": "integer"}, {"type": "number"}]},
     "nothing": False,
 }
@@ -69,7 +82,12 @@ JUDGE = Validator({"type": "object", "properties": PROPERTIES})
         ({"maybe": -1}, "/maybe: must be at least 0; leave the field out to use its default"),
         ({"either": []}, "/either: must be an integer, a string or null"),
         ({"many": []}, "/many: must be an integer or a string"),
-        ({"shape": 1}, "/shape: fits none of the kinds that the schema lists"),
+        ({"shape": 1}, "/shape: must be an object"),
+        ({"shape": {"radius": 1}}, '/shape: the field "kind" is required'),
+        ({"figure": 1}, "/figure: must be an object or null"),
+        ({"plain": {"x": "1"}}, "/plain/x: must be an integer"),
+        ({"plain": {"x": 1, "y": "s"}}, "/plain: fits none of the kinds that the schema lists"),
+        ({"plain": {}}, "/plain: fits none of the kinds that the schema lists"),
         ({"shape": {"kind": "circle", "radius": "1"}}, "/shape/radius: must be a number"),
         ({"shape": {"kind": "square"}}, '/shape: the field "side" is required'),
         ({"shape": {"kind": "square", "side": 1, "x": 1}}, '/shape: unknown field "x"'),
