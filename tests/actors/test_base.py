@@ -158,7 +158,8 @@ def test_proxies_and_pykkas_own_calls_are_refused(
     services: Services, launch: Callable[..., Ref]
 ) -> None:
     echo = launch(Echo, "echo", services)
-    for call in (echo.proxy, lambda: echo.ask("x")):
+    calls: tuple[Callable[[], object], ...] = (echo.proxy, lambda: echo.ask("x"))
+    for call in calls:
         with pytest.raises(TypeError, match="echo takes toolcrib's messages only"):
             call()
 

@@ -50,13 +50,12 @@ def test_wrong_arguments_of_a_run_are_refused_before_anything_starts(
     system: System, tracer: Tracer
 ) -> None:
     with Agent(Echo(), system=system) as agent:
-        for call in (
-            lambda: agent.run("hi", timeout="5"),  # type: ignore[arg-type]
-            lambda: agent.run(7),  # type: ignore[arg-type]
-            lambda: agent.run("hi", tools=[]),  # type: ignore[call-arg]
-        ):
-            with pytest.raises(TypeError):
-                call()
+        with pytest.raises(TypeError):
+            agent.run("hi", timeout="5")  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            agent.run(7)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            agent.run("hi", tools=[])  # type: ignore[call-arg]
         with pytest.raises(ValueError, match="key is empty"):
             agent.thread("")
     assert not any(entry.kind == "StartRun" for entry in tracer.entries())

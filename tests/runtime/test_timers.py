@@ -4,6 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_equal_times_keep_their_order(timers: Timers, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr("toolcrib.runtime.timers.time.monotonic", lambda: moment)
         for number in range(100):
-            timers.after(0.05, lambda number=number: called.put(number))
+            timers.after(0.05, partial(called.put, number))
     assert [called.get(timeout=DEADLINE) for _ in range(100)] == list(range(100))
 
 

@@ -142,7 +142,7 @@ def test_an_idle_thread_keeps_no_value_alive(workers: Workers) -> None:
     value = Value()
     gone = weakref.ref(value)
     finished = threading.Event()
-    workers.submit(lambda kept=value: kept, lambda _: finished.set(), lambda _: None)
+    workers.submit(partial(id, value), lambda _: finished.set(), lambda _: None)
     del value
     assert finished.wait(DEADLINE)
     wait_until_idle(workers)

@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import psutil
 import pytest
@@ -120,16 +120,20 @@ class Probe:
             self.process.acknowledge(count)
 
 
+_Probe: TypeAlias = Probe
+_LineDialect: TypeAlias = LineDialect
+
+
 class Runner:
     """Starts Python scripts as provider processes."""
 
-    Probe = Probe
-    LineDialect = LineDialect
+    Probe = _Probe
+    LineDialect = _LineDialect
     deadline = DEADLINE
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.probes: list[Probe] = []
+        self.probes: list[_Probe] = []
 
     def script(self, source: str) -> tuple[str, ...]:
         path = self.folder / f"child-{len(list(self.folder.glob('child-*')))}.py"
@@ -141,13 +145,13 @@ class Runner:
         source: str | tuple[str, ...],
         *opening: Step,
         dialect: Dialect | None = None,
-        listener: Probe | None = None,
+        listener: _Probe | None = None,
         secrets: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
         cwd: Path | None = None,
         grace: float = 2.0,
         **options: Any,
-    ) -> Probe:
+    ) -> _Probe:
         launch = Launch(
             argv=self.script(source) if isinstance(source, str) else source,
             environment={"PATH": "/usr/bin:/bin", **(environment or {})},
@@ -155,19 +159,21 @@ class Runner:
             secrets=tuple(map(Secret, secrets)),
             grace=grace,
         )
-        probe = listener or Probe()
+        probe = listener or _Probe()
         options.setdefault("linger", DEADLINE)
-        probe.process = ProviderProcess(launch, dialect or LineDialect(*opening), probe, **options)
+        probe.process = ProviderProcess(
+            launch, dialect or _LineDialect(*opening), probe, **options
+        )
         self.probes.append(probe)
         return probe
 
-    def start(self, source: str | tuple[str, ...], *opening: Step, **options: Any) -> Probe:
+    def start(self, source: str | tuple[str, ...], *opening: Step, **options: Any) -> _Probe:
         probe = self.make(source, *opening, **options)
         assert probe.process is not None
         probe.process.start()
         return probe
 
-    def run(self, source: str | tuple[str, ...], *opening: Step, **options: Any) -> Probe:
+    def run(self, source: str | tuple[str, ...], *opening: Step, **options: Any) -> _Probe:
         probe = self.start(source, *opening, **options)
         probe.wait_for_end()
         return probe

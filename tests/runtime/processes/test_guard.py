@@ -443,7 +443,8 @@ def test_one_scan_that_finds_nothing_is_not_enough(monkeypatch: pytest.MonkeyPat
     child.stdout.readline()
     real = guard_process._all_pids
     # Asked for the marked ones, for the sessions, and for the marked ones again.
-    scans = iter([[], []])
+    nothing: list[int] = []
+    scans = iter([nothing, nothing])
     monkeypatch.setattr(guard_process, "_all_pids", lambda: next(scans, None) or real())
     try:
         guard_process._end_processes({}, marker)

@@ -65,9 +65,9 @@ def test_a_local_class_hides_a_global_one_of_its_name() -> None:
 
 
 def test_the_callers_names_do_not_leak_into_what_was_written_elsewhere() -> None:
-    Item = SimpleNamespace  # noqa: N806
-    int = str
-    assert (Item, int) != (holding, holding)  # they are here, for `define` to see
+    Item: object = SimpleNamespace  # noqa: N806
+    int: object = str
+    assert Item is not int  # they are here, for `define` to see
 
     assert tool.define("t", "d", holding).invoke({"item": {"number": 3}}) == 3
 
