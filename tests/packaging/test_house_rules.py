@@ -17,7 +17,10 @@ HOMES = {
     "werkzeug": {"toolcrib.runtime.gateway.http"},
     "pykka": {"toolcrib.actors.base"},
 }
-HOMES["mcp_types"] = HOMES["pydantic"] = HOMES["pydantic_core"] = HOMES["mcp"]
+HOMES["mcp_types"] = HOMES["mcp"]
+# Pydantic is the SDK's; besides, a tool may take a model of the application's.
+HOMES["pydantic"] = HOMES["mcp"] | {"toolcrib.runtime.tools.types.pydantic_schemas"}
+HOMES["pydantic_core"] = HOMES["pydantic"]
 
 # An actor that waits holds up everybody who sends to it.
 BLOCKING_FUNCTIONS = {"open", "input", "sleep"}
