@@ -119,3 +119,16 @@ def test_a_tag_picks_the_branch_of_a_union_that_wants_exactly_one() -> None:
     second = {"properties": {"kind": {"const": "b"}, "n": {"type": "string"}}, "type": "object"}
     judge = Validator({"oneOf": [first, second]})
     assert judge.explain({"kind": "b", "n": 1}) == "/n: must be a string"
+
+
+def test_of_several_faults_the_first_by_name_is_told_whatever_the_order_of_the_schema() -> None:
+    names = ["z", "a", "m"]
+    judge = Validator({"properties": {name: {"type": "integer"} for name in names}})
+    assert judge.explain(dict.fromkeys(names, "x")) == "/a: must be an integer"
+
+
+def test_names_are_escaped_so_that_they_stay_one_line() -> None:
+    judge = Validator({"type": "object", "additionalProperties": False})
+    assert judge.explain({'a\n"b\x7f\u202e c': 1}) == (
+        'arguments: unknown field "a\\n\\"b\\u007f\\u202e c"; leave it out'
+    )

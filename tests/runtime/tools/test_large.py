@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from toolcrib import tool
 from toolcrib.errors import InvalidInputError
 from toolcrib.runtime.tools.call import call
-from toolcrib.runtime.tools.canonical import canonical, canonical_in_pieces
+from toolcrib.runtime.tools.canonical import _LEVELS, _pieces, canonical, canonical_in_pieces
 from toolcrib.runtime.tools.extent import extent
+from toolcrib.runtime.tools.tool import plan_of
+from toolcrib.runtime.tools.validation import Validator
 from toolcrib.tool import Context
 
 TEXT = st.text(max_size=8)
@@ -52,6 +54,12 @@ def test_the_extent_is_the_depth_and_never_more_than_the_text(value: Any) -> Non
     depth, size = extent(value, math.inf)
     assert depth == depth_of(value)
     assert size <= len(canonical(value))
+
+
+def test_the_extent_is_close_to_the_text() -> None:
+    for value in ([1] * 1000, ["ab"] * 1000, [{"k": None}] * 1000, [[[]]] * 1000):
+        size, text = extent(value, math.inf)[1], len(canonical(value))
+        assert text / 2 < size <= text
 
 
 def test_the_extent_of_what_contains_itself_or_repeats_is_found_at_once() -> None:
@@ -111,6 +119,61 @@ def test_one_wrong_item_anywhere_in_a_long_array_is_refused(wrong: int) -> None:
     ):
         with pytest.raises(InvalidInputError, match=place):
             keep.invoke(arguments)
+
+
+def longest(value: Any) -> int:
+    inside = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return 0
+    return max([len(value), *map(longest, inside)])
+
+
+def test_no_long_array_is_judged_in_one_go() -> None:
+    judge = plan_of(keep).accepts
+    given = {"batch": {"rows": rows(1300)}, "numbers": [*range(1025)]}
+    parts = [part for _, part in judge._parts(given)]
+    assert sorted(map(longest, parts)) == [1, 276, 512, 512, 512]
+    assert len(given["batch"]["rows"]) == 1300, "what was given stays as it was"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "fails"),
+    [
+        (
+            {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+            [*range(600)],
+            [*range(599), 0],
+        ),
+        ({"type": "array", "items": {"$ref": "#/properties/one"}}, [5] * 600, [5] * 599 + ["5"]),
+        (
+            {"type": "array", "items": {"properties": {"$ref": {"type": "string"}}}},
+            [{"$ref": "x"}] * 600,
+            [{"$ref": "x"}] * 599 + [{"$ref": 5}],
+        ),
+        (
+            {"anyOf": [{"type": "array", "items": {"type": "integer"}}]},
+            [5] * 600,
+            [5] * 599 + ["5"],
+        ),
+    ],
+)
+def test_an_array_that_may_mean_something_as_a_whole_is_judged_as_one(
+    schema: dict[str, Any], fits: list[Any], fails: list[Any]
+) -> None:
+    judge = Validator(
+        {"properties": {"one": {"type": "integer"}, "many": schema}, "type": "object"}
+    )
+    assert judge.accepts({"many": fits})
+    assert not judge.accepts({"many": fails})
+    assert [longest(part) for _, part in judge._parts({"many": fits})] == [600]
+
+
+def test_no_long_text_is_made_in_one_go() -> None:
+    value = {"a": [[*range(1000)], {"b": [*range(2000)], "c": ["x"] * 700}], "d": {"e": {}}}
+    pieces = [*_pieces(value, _LEVELS)]
+    assert "".join(pieces) == canonical(value)
+    assert max(map(len, pieces)) < 512 * 5
+    assert len(pieces) < 60
 
 
 def test_what_stands_beside_a_long_array_is_judged_too() -> None:
