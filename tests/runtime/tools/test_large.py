@@ -57,7 +57,8 @@ def test_the_extent_is_the_depth_and_never_more_than_the_text(value: Any) -> Non
 
 
 def test_the_extent_is_close_to_the_text() -> None:
-    for value in ([1] * 1000, ["ab"] * 1000, [{"k": None}] * 1000, [[[]]] * 1000):
+    values: list[list[Any]] = [[1] * 1000, ["ab"] * 1000, [{"k": None}] * 1000, [[[]]] * 1000]
+    for value in values:
         size, text = extent(value, math.inf)[1], len(canonical(value))
         assert text / 2 < size <= text
 
@@ -130,10 +131,11 @@ def longest(value: Any) -> int:
 
 def test_no_long_array_is_judged_in_one_go() -> None:
     judge = plan_of(keep).accepts
-    given = {"batch": {"rows": rows(1300)}, "numbers": [*range(1025)]}
+    long = rows(1300)
+    given = {"batch": {"rows": long}, "numbers": [*range(1025)]}
     parts = [part for _, part in judge._parts(given)]
     assert sorted(map(longest, parts)) == [1, 276, 512, 512, 512]
-    assert len(given["batch"]["rows"]) == 1300, "what was given stays as it was"
+    assert len(long) == 1300, "what was given stays as it was"
 
 
 @pytest.mark.parametrize(
