@@ -131,6 +131,9 @@ def _resolved(
 def _evaluated(annotation: Any, module: Mapping[str, Any], names: dict[str, Any]) -> Any:
     """Evaluate a text here, where it may be any object: typing wants types only."""
     if isinstance(annotation, typing.ForwardRef):
+        # TypedDicts inherit annotations from classes that they do not name.
+        origin = getattr(annotation, "__forward_module__", None)
+        module = _globals(origin) if isinstance(origin, str) else module
         annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
         return annotation

@@ -81,13 +81,13 @@ def named_tuple_value(annotation: Any, builder: Builder, where: str) -> Shape | 
         return None
     owner = next(base for base in cls.__mro__ if "_fields" in base.__dict__)
     types = inspect.get_annotations(owner)
-    defaults: dict[str, Any] = getattr(cls, "_field_defaults", {})
-    if set(types) != set(cls._fields):
+    made: Any = cls
+    if set(types) != set(made._fields):
         msg = f"{cls.__name__} does not say what its fields hold; write a typing.NamedTuple"
         raise builder.refused(where, msg)
     members = [
-        _Member(Declared(name, types[name], owner), defaults.get(name, NO_DEFAULT))
-        for name in cls._fields
+        _Member(Declared(name, types[name], owner), made._field_defaults.get(name, NO_DEFAULT))
+        for name in made._fields
     ]
     return _class_shape(annotation, members, builder)
 
@@ -101,8 +101,7 @@ def typed_dict_value(annotation: Any, builder: Builder, _where: str) -> Shape | 
 
 
 def _typed_dict_members(cls: Any) -> list[_Member]:
-    # Its bases are gone from the class, and what it says of required keys is
-    # wrong where annotations are texts: all is read again.
+    # Generic bases are told by no other means: a TypedDict inherits from dict only.
     found: dict[str, _Member] = {}
     for base in getattr(cls, "__orig_bases__", ()):
         origin = typing.get_origin(base) or base
@@ -111,8 +110,10 @@ def _typed_dict_members(cls: Any) -> list[_Member]:
     for name, kind in inspect.get_annotations(cls).items():
         known = found.get(name)
         if known is None or known.declared.annotation is not kind:
-            found[name] = _Member(Declared(name, kind, cls), required=cls.__total__)
-    return list(found.values())
+            found[name] = _Member(Declared(name, kind, cls))
+    # Where annotations are texts, this does not know `Required` yet; `field_type` does.
+    required = cls.__required_keys__
+    return [dataclasses.replace(one, required=name in required) for name, one in found.items()]
 
 
 def attrs_value(annotation: Any, builder: Builder, _where: str) -> Shape | None:

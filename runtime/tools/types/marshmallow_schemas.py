@@ -25,19 +25,20 @@ def marshmallow_value(annotation: Any, builder: Builder, where: str) -> Shape | 
     marshmallow: Any = sys.modules.get("marshmallow")
     if marshmallow is None:
         return None
+    schema = annotation
     if isinstance(annotation, type) and issubclass(annotation, marshmallow.Schema):
         try:
-            annotation = annotation()
+            schema = annotation()
         except TypeError:
             msg = f"{annotation.__name__} needs arguments; write an instance of it"
             raise builder.refused(where, msg) from None
-    if not isinstance(annotation, marshmallow.Schema):
+    if not isinstance(schema, marshmallow.Schema):
         return None
     from .marshmallow_fields import schema_of
 
-    json_schema, size = schema_of(annotation, builder)
-    judge = Judge(builder, json_schema, type(annotation).__name__)
-    both = _Both(annotation, judge, marshmallow.ValidationError)
+    json_schema, size = schema_of(schema, builder)
+    judge = Judge(builder, json_schema, type(schema).__name__)
+    both = _Both(schema, judge, marshmallow.ValidationError)
     return Shape(json_schema, both.load, both.dump, size=size)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import collections.abc
 import typing
-from collections.abc import Hashable
 from typing import Any
 
 from ..shape import Builder, Shape, type_name
 
 __all__ = ["unsupported"]
 
-_CONTAINERS = (list, dict, tuple, set, frozenset)
+_CONTAINERS: tuple[Any, ...] = (list, dict, tuple, set, frozenset)
 _ABSTRACT: dict[Any, str] = {
     collections.abc.Sequence: "list",
     collections.abc.MutableSequence: "list",
@@ -40,14 +39,16 @@ def unsupported(annotation: Any, builder: Builder, where: str) -> Shape | None:
 
 def _reason_against(annotation: Any) -> str | None:
     """Return why a type is refused, to follow its name; ``None`` for unknown ones."""
-    origin = typing.get_origin(annotation) or annotation
+    origin: Any = typing.get_origin(annotation) or annotation
     if annotation is Any or annotation is object:
         return "says nothing about the value; write the type that it has"
     if isinstance(annotation, typing.TypeVar):
         return "is a type variable; write the type that it stands for, as in Box[int]"
     if origin is collections.abc.Callable:
         return "is code, which JSON can't hold"
-    if not isinstance(origin, Hashable):
+    try:
+        hash(origin)
+    except TypeError:  # no type at all
         return None
     if origin in _ABSTRACT:
         return f"does not say what to make of a JSON value; write {_ABSTRACT[origin]}"

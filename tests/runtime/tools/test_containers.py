@@ -1,0 +1,120 @@
+"""Tuples, sets, dicts and literals."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pytest
+from typed_tools import dumped, giving, loaded, schema_of
+
+from toolcrib.errors import InvalidInputError, InvalidOutputError
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+MIXED = Literal["a", 1, True, None]  # noqa: PYI061 - both spellings should work
+SOME = Literal["a", 1, "b", None]  # noqa: PYI061
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain", "value"),
+    [
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (tuple[int], [1], (1,)),
+        (tuple[int, ...], [], ()),
+        (tuple[Color, ...], ["red", "red"], (Color.RED, Color.RED)),
+        (set[int], [1, 2], {1, 2}),
+        (frozenset[str], ["a", "b"], frozenset({"a", "b"})),
+        (set[Point], [{"x": 1}, {"x": 2}], {Point(1), Point(2)}),
+        (set[tuple[int, str]], [[1, "a"]], {(1, "a")}),
+        (dict[str, tuple[int, ...]], {"": [1]}, {"": (1,)}),
+        (MIXED, "a", "a"),
+        (MIXED, 1, 1),
+        (MIXED, True, True),
+        (MIXED, None, None),
+        (Literal[Color.RED, 1], "red", Color.RED),
+    ],
+)
+def test_they_arrive_and_leave_unchanged(kind: Any, plain: Any, value: Any) -> None:
+    assert repr(loaded(kind, plain)) == repr(value) or isinstance(value, set | frozenset)
+    assert loaded(kind, plain) == value
+    assert dumped(kind, value) == plain
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (tuple[int, str], [["a", 1], [1], [1, "a", 2], "1a", {"0": 1}]),
+        (tuple[int, ...], [[1, "2"], "12", None]),
+        (set[int], [[1, 1], [1, 1.0], ["1"], {}]),
+        (set[tuple[int, ...]], [[[1], [1]]]),
+        (Literal["a", 1], ["1", True, None, 1.5, [1]]),
+        (Literal[True], [1, "true", False]),
+    ],
+)
+def test_what_is_none_of_them_is_refused(kind: Any, wrong: list[Any]) -> None:
+    for plain in wrong:
+        with pytest.raises(InvalidInputError):
+            loaded(kind, plain)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (tuple[int, str], (1,)),
+        (tuple[int, str], [1, "a"]),
+        (tuple[int, ...], [1]),
+        (set[int], [1]),
+        (set[int], frozenset({1})),
+        (frozenset[int], {1}),
+        (Literal[1], True),
+        (Literal["a"], ["a"]),
+    ],
+)
+def test_results_of_another_kind_are_refused(kind: Any, value: Any) -> None:
+    with pytest.raises(InvalidOutputError):
+        giving(kind, value).invoke({})
+
+
+def test_a_tuple_has_no_item_schemas_by_position_which_providers_would_lose() -> None:
+    schema = schema_of(tuple[int, str, int])
+    assert schema == {
+        "type": "array",
+        "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        "minItems": 3,
+        "maxItems": 3,
+        "description": "Exactly 3 items, in this order: integer, string, integer.",
+    }
+
+
+def test_literals_of_several_kinds_are_parted_by_kind() -> None:
+    assert schema_of(SOME) == {
+        "anyOf": [
+            {"type": "string", "enum": ["a", "b"]},
+            {"type": "integer", "enum": [1]},
+            {"type": "null"},
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "plain"),
+    [
+        (set[int], {30, 4, 100}, [4, 30, 100]),
+        (set[str], {"b", "a"}, ["a", "b"]),
+        (set[Point], {Point(2), Point(1)}, [{"x": 1}, {"x": 2}]),
+        (set[int | str], {2, "a", 1}, ["a", 1, 2]),
+    ],
+)
+def test_sets_leave_sorted(kind: Any, value: Any, plain: Any) -> None:
+    assert dumped(kind, value) == plain
