@@ -46,7 +46,7 @@ def _next_level(level: list[Any], size: int, limit: float) -> tuple[int, list[An
             if child.__class__ in _SMALL:
                 size += 1
             elif isinstance(child, str):
-                size += len(child) + 1
+                size += len(child) + 2
             elif isinstance(child, _CONTAINERS):
                 below.append(child)
         if size > limit:

@@ -127,6 +127,18 @@ def test_of_several_faults_the_first_by_name_is_told_whatever_the_order_of_the_s
     assert judge.explain(dict.fromkeys(names, "x")) == "/a: must be an integer"
 
 
+def test_an_unknown_field_is_told_before_a_missing_one_and_that_before_a_wrong_one() -> None:
+    judge = Validator(
+        {
+            "properties": {"a": {"type": "integer"}, "m": {}},
+            "required": ["m"],
+            "additionalProperties": False,
+        }
+    )
+    assert judge.explain({"a": "x"}) == 'arguments: the field "m" is required'
+    assert judge.explain({"a": "x", "z": 1}) == 'arguments: unknown field "z"; leave it out'
+
+
 def test_names_are_escaped_so_that_they_stay_one_line() -> None:
     judge = Validator({"type": "object", "additionalProperties": False})
     assert judge.explain({'a\n"b\x7f\u202e c': 1}) == (

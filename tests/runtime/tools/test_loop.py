@@ -245,6 +245,7 @@ def test_a_handler_that_blocks_the_loop_holds_no_later_call(
         """Block the loop."""
         entered.set()
         opened.wait(20)
+        await asyncio.sleep(0)
         return "blocked"
 
     @tool.define
