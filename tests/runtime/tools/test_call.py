@@ -208,6 +208,38 @@ def test_a_number_that_json_lacks_is_an_internal_error_at_any_depth(
         assert f"result {path} is not a finite number" in str(record.exc_info[1])
 
 
+def test_a_result_of_the_right_type_that_its_schema_refuses_is_an_internal_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def count(number: int) -> dict[str, int]:
+        return {"number": number}
+
+    schema = {
+        "type": "object",
+        "properties": {"number": {"type": "integer", "maximum": 5}},
+        "additionalProperties": False,
+    }
+    made = tool.define("count", "Count.", count, output_schema=schema)
+    assert call(made, {"number": 5}, Context("t")).ok
+    facts = failure(call(made, {"number": 6}, Context("t")))
+    assert facts == {"code": "internal_error", "message": "The tool failed."}
+    (record,) = caplog.records
+    assert record.exc_info
+    assert "does not fit the output schema" in str(record.exc_info[1])
+
+
+def test_a_tools_own_limit_counts_and_not_the_general_one() -> None:
+    def give() -> str:
+        return "x" * 10
+
+    small = tool.define("small", "Give.", give, output_limit=11)
+    large = tool.define("large", "Give.", give, output_limit=12)
+    assert "larger than 11 bytes" in call(small, {}, Context("t")).text
+    assert call(large, {}, Context("t"), output_limit=5).ok
+    with pytest.raises(InvalidOutputError, match="larger than 11 bytes"):
+        small.invoke({})
+
+
 def test_a_sync_handler_that_returns_an_awaitable_or_a_generator_has_failed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

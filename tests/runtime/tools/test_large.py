@@ -197,7 +197,9 @@ MEGABYTE = "x" * 1_000_000
     ("kind", "give"),
     [
         (str, lambda: MEGABYTE * 100),
+        (bytes, lambda: b"x" * 100_000_000),
         (list[str], lambda: [MEGABYTE] * 100),
+        (list[bytes], lambda: [MEGABYTE.encode()] * 100),
         (list[dict[str, str]], lambda: [{"text": MEGABYTE}] * 100),
         (dict[str, list[str]], lambda: {"a": [MEGABYTE] * 50, "b": [MEGABYTE] * 50}),
     ],

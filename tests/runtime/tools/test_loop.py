@@ -72,6 +72,7 @@ def in_thread(work: Callable[[], CallOutcome]) -> Callable[[], CallOutcome]:
 def test_cancelling_reaches_a_sync_handler_and_beats_what_it_says_then(
     ending: Callable[[], Exception] | None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "toolcrib.tools")
     started = threading.Event()
 
     @tool.define
@@ -87,7 +88,8 @@ def test_cancelling_reaches_a_sync_handler_and_beats_what_it_says_then(
     assert started.wait(10)
     context.cancel()
     assert failure(wait()) == {"code": "canceled", "message": "The call was canceled."}
-    assert not [one for one in caplog.records if one.levelno > logging.INFO]
+    told = [(one.levelno, one.getMessage(), one.exc_info) for one in caplog.records]
+    assert told == [(logging.INFO, "tool handler: canceled", None)]
 
 
 def waiting_tool(started: threading.Event, ended: threading.Event) -> tool.Tool:
@@ -307,6 +309,39 @@ def test_a_loop_that_is_blocked_ends_with_what_it_holds_once_it_is_free() -> Non
     for home in homes[:-1]:
         home.join(10)
         assert not home.is_alive()
+    runner.close()
+
+
+def test_a_call_that_comes_in_the_last_round_of_a_loop_is_taken_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @tool.define
+    async def fine() -> int:
+        """Fine."""
+        await asyncio.sleep(0)
+        return 1
+
+    runner = AsyncRunner(patience=0.1)
+    assert call(fine, {}, Context("t"), runner=runner).ok
+    (home,) = runner._homes
+    ending, submitted = threading.Event(), threading.Event()
+
+    def end() -> None:
+        home._stop(cancel=False)
+        ending.set()
+        submitted.wait(10)
+
+    def submit(job: Any, original: Callable[[Any], bool] = home.submit) -> bool:
+        known = original(job)
+        submitted.set()
+        return known
+
+    monkeypatch.setattr(home, "submit", submit)
+    home._call(end)
+    assert ending.wait(10)
+    assert in_thread(lambda: call(fine, {}, Context("t"), runner=runner))().ok
+    home.thread.join(10)
+    assert not home.thread.is_alive()
     runner.close()
 
 
