@@ -88,13 +88,13 @@ def annotated_value(annotation: Any, builder: Builder, where: str) -> Shape | No
 
 def _flat(metadata: Any) -> Iterator[Any]:
     """Take apart what stands for several items."""
-    pydantic: Any = sys.modules.get("pydantic")
+    pydantic: Any = sys.modules.get("pydantic.fields")
     for item in metadata:
         if type(item).__name__ in {"Doc", "DocInfo"} and isinstance(
             getattr(item, "documentation", None), str
         ):
             yield item.documentation
-        elif pydantic is not None and isinstance(item, pydantic.fields.FieldInfo):
+        elif pydantic is not None and isinstance(item, pydantic.FieldInfo):
             yield from _of_pydantic(item)
         else:
             yield item

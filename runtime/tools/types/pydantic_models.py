@@ -20,18 +20,22 @@ _EXACT = 2**53
 
 def pydantic_value(annotation: Any, builder: Builder, where: str) -> Shape | None:
     """Convert pydantic models and pydantic's dataclasses; see `shape.Converter`."""
-    pydantic: Any = sys.modules.get("pydantic")
-    if pydantic is None or not isinstance(annotation, type):
+    if not isinstance(annotation, type) or not _is_model(annotation):
         return None
-    is_dataclass = pydantic.dataclasses.is_pydantic_dataclass(annotation)
-    if not is_dataclass and not issubclass(annotation, pydantic.BaseModel):
-        return None
-    from .pydantic_schemas import schema_of
+    from .pydantic_schemas import adapter_of, schema_of
 
-    adapter = pydantic.TypeAdapter(annotation)
+    adapter = adapter_of(annotation, builder, where)
     shape = schema_of(adapter, annotation, builder, where)
     model = _Model(adapter, annotation, Judge(builder, shape.schema, annotation.__name__))
     return Shape(shape.schema, model.load, model.dump, size=shape.size, kinds=(annotation,))
+
+
+def _is_model(cls: type) -> bool:
+    # Parts of pydantic load when they are first used; a model has loaded this one.
+    main: Any = sys.modules.get("pydantic.main")
+    if main is not None and issubclass(cls, main.BaseModel):
+        return True
+    return "__is_pydantic_dataclass__" in cls.__dict__
 
 
 class _Model:

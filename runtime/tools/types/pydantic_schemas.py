@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic.errors import PydanticUserError
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from ..shape import Builder, Shape
 from .foreign import Foreign
 
-__all__ = ["schema_of"]
+__all__ = ["adapter_of", "schema_of"]
 
 
 class _Closed(GenerateJsonSchema):
@@ -38,6 +38,21 @@ def _closed(schema: JsonSchemaValue, extra: str | None) -> JsonSchemaValue:
     if extra is None and "properties" in schema:
         schema.setdefault("additionalProperties", False)
     return schema
+
+
+def adapter_of(cls: type, builder: Builder, where: str) -> TypeAdapter[Any]:
+    """Return what validates and dumps a model.
+
+    Raises:
+        DefinitionError: The model is not complete.
+    """
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(cls)
+        adapter.rebuild(raise_errors=True)
+    except (PydanticUndefinedAnnotation, PydanticUserError) as error:
+        msg = f"{cls.__name__} is no complete model: {error.message}"
+        raise builder.refused(where, msg) from error
+    return adapter
 
 
 def schema_of(adapter: TypeAdapter[Any], cls: type, builder: Builder, where: str) -> Shape:

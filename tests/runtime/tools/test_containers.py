@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import enum
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
@@ -58,6 +60,9 @@ def test_they_arrive_and_leave_unchanged(kind: Any, plain: Any, value: Any) -> N
         (tuple[int, ...], [[1, "2"], "12", None]),
         (set[int], [[1, 1], [1, 1.0], ["1"], {}]),
         (set[tuple[int, ...]], [[[1], [1]]]),
+        # The same values, which no schema can see.
+        (set[dt.datetime], [["2026-01-31T00:00:00Z", "2026-01-31T01:00:00+01:00"]]),
+        (set[Decimal], [["1.0", "1"]]),
         (Literal["a", 1], ["1", True, None, 1.5, [1]]),
         (Literal[True], [1, "true", False]),
     ],

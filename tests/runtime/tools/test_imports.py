@@ -30,6 +30,33 @@ except Exception as error:
 """
 
 
+HALF_LOADED = """
+import sys
+import pydantic, attr, marshmallow
+from dataclasses import dataclass
+from typing import Annotated
+from toolcrib import tool
+
+@dataclass
+class Inner:
+    a: Annotated[int, "A."]
+
+@tool.define
+def take(inner: Annotated[Inner, "In."]) -> None:
+    "Take."
+
+take.invoke({"a": 1})
+print("pydantic.main" in sys.modules)
+"""
+
+
+def test_a_library_that_nothing_of_the_tool_uses_is_loaded_no_further() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_LOADED], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "False\n"
+
+
 def test_libraries_are_loaded_by_what_needs_them() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=30, check=True

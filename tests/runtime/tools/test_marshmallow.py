@@ -261,3 +261,16 @@ def test_a_schema_that_needs_arguments_is_refused() -> None:
 
     with pytest.raises(DefinitionError, match="write an instance"):
         taking(Needy)
+
+
+def test_schemas_are_told_apart_by_fields_that_marshmallow_alone_would_pass_over() -> None:
+    class First(Schema):
+        a = fields.Integer(required=True)
+
+    class Second(Schema):
+        b = fields.Integer(required=True)
+
+    kind = Annotated[dict[str, int], First()] | Annotated[dict[str, int], Second()]
+    for plain in ({"a": 1}, {"b": 1}):
+        assert loaded(kind, plain) == plain
+        assert dumped(kind, plain) == plain

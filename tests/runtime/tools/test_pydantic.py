@@ -239,8 +239,13 @@ def test_fields_that_say_nothing_or_have_no_schema_are_refused() -> None:
         model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
         a: type(taking)  # type: ignore[valid-type]
 
+    class Incomplete(pydantic.BaseModel):
+        a: Missing  # type: ignore[name-defined]  # noqa: F821
+
     with pytest.raises(DefinitionError, match="value: a says nothing"):
         taking(Anything)
+    with pytest.raises(DefinitionError, match="value: Incomplete is no complete model"):
+        taking(Incomplete)
     with pytest.raises(DefinitionError, match="value: "):
         taking(Nothing)
 
@@ -251,3 +256,15 @@ def test_models_of_one_shape_are_told_apart_in_unions() -> None:
     assert dumped(Cat | Dog, Dog(name="Rex")) == {"kind": "dog", "name": "Rex"}
     with pytest.raises(InvalidInputError):
         loaded(Cat | Dog, {"name": "Rex"})
+
+
+def test_models_are_told_apart_by_fields_that_pydantic_alone_would_pass_over() -> None:
+    class Narrow(pydantic.BaseModel):
+        a: int
+
+    class Wide(pydantic.BaseModel):
+        a: int
+        b: int
+
+    assert loaded(Narrow | Wide, {"a": 1, "b": 2}) == Wide(a=1, b=2)
+    assert loaded(Wide | Narrow, {"a": 1}) == Narrow(a=1)
