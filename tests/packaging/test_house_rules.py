@@ -40,6 +40,8 @@ NO_ACTOR_WAITS = {
 
 # Documented, whatever its name says.
 PRIVATE_BY_NAME_ONLY = {"sys._getframe"}
+# What every NamedTuple has, under names that can't be those of its fields.
+NAMED_TUPLE = {"_fields", "_field_defaults"}
 
 Rule = Callable[[str, ast.Module], Iterator[str]]
 
@@ -95,7 +97,8 @@ def private_names_of_others(module: str, tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_private(node.attr):
             mine = node.attr in own or ast.unparse(node.value) in {"self", "cls", "super()"}
-            if not mine and ast.unparse(node) not in PRIVATE_BY_NAME_ONLY:
+            documented = ast.unparse(node) in PRIVATE_BY_NAME_ONLY or node.attr in NAMED_TUPLE
+            if not mine and not documented:
                 yield f"{module}:{node.lineno} uses {ast.unparse(node)}"
         elif isinstance(node, ast.ImportFrom):
             private = [alias.name for alias in node.names if _is_private(alias.name)]

@@ -205,10 +205,13 @@ def _field(
 
 
 def _check_constructor(cls: type, members: Iterable[_Member], builder: Builder) -> None:
+    # What has a field and is not among `fields` is either for the constructor
+    # alone or of the class, and the constructor knows nothing of the latter.
+    known = {one.name for one in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else ()
     initial = [
         name
-        for name, one in getattr(cls, "__dataclass_fields__", {}).items()
-        if one._field_type is dataclasses._FIELD_INITVAR  # type: ignore[attr-defined]
+        for name in getattr(cls, "__dataclass_fields__", {})
+        if name not in known and name in inspect.signature(cls).parameters
     ]
     if initial:
         msg = (

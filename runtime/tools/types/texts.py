@@ -28,6 +28,7 @@ _DATE_TIME = re.compile(rf"\d{{4}}-\d\d-\d\d[Tt]{_CLOCK}", re.ASCII)
 _CLOCKS = (_TIME, _DATE_TIME)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 DECIMAL_PATTERN = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+"""The JSON Schema pattern of a decimal's text."""
 
 
 def _loader(
