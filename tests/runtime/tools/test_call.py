@@ -100,6 +100,7 @@ def test_a_rejection_reaches_the_model_and_leaves_no_error(
                 facts = failure(call(made, {}, Context("t"), runner=runner))
                 assert facts == {"code": "not_found", "message": "Choose another."}
     assert len(caplog.records) == 4
+    assert all("rejected a call: not_found" in one.getMessage() for one in caplog.records)
     assert all(one.levelno <= logging.INFO and not one.exc_info for one in caplog.records)
 
 
@@ -226,6 +227,20 @@ def test_a_result_of_the_right_type_that_its_schema_refuses_is_an_internal_error
     (record,) = caplog.records
     assert record.exc_info
     assert "does not fit the output schema" in str(record.exc_info[1])
+
+
+def test_a_number_of_too_many_digits_is_an_internal_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @tool.define
+    def power() -> int:
+        """Give more digits than Python writes out."""
+        return 10**5000
+
+    assert failure(call(power, {}, Context("t")))["code"] == "internal_error"
+    (record,) = caplog.records
+    assert record.exc_info
+    assert "has no JSON text" in str(record.exc_info[1])
 
 
 def test_a_tools_own_limit_counts_and_not_the_general_one() -> None:

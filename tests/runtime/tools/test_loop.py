@@ -215,6 +215,9 @@ def test_a_sync_handler_runs_in_the_calling_thread_and_async_ones_share_a_loop(
     assert call(sync, {}, Context("t")).text == str(threading.get_ident())
     first, second = (call(waiting, {}, Context("t"), runner=runner).text for _ in range(2))
     assert first == second != str(threading.get_ident())
+    # Without a runner of its own, a call uses the one of the process.
+    first, second = (call(waiting, {}, Context("t")).text for _ in range(2))
+    assert first == second != str(threading.get_ident())
 
 
 def test_many_async_calls_wait_at_the_same_time(runner: AsyncRunner) -> None:
