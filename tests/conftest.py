@@ -16,6 +16,19 @@ LEAVE_TIME = 5.0  # seconds that threads and processes of a test have to end by 
 _skipped = pytest.StashKey[list[tuple[str, str]]]()
 
 
+# What starts many processes or waits for clocks; `make check` leaves it out.
+SLOW = ("end_to_end", "testing", "runtime/gateway", "runtime/processes", "runtime/profiles")
+QUICK = "test_the_demo_shows_call_result_final_text_and_close"  # the whole way, once
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        folder = item.path.relative_to(here).as_posix()
+        if folder.startswith(SLOW) and item.name != QUICK:
+            item.add_marker(pytest.mark.slow)
+
+
 def _skips_are_failures() -> bool:
     return os.environ.get("CI", "").lower() in {"1", "true"}
 
