@@ -18,7 +18,8 @@ from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.control import Decision
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.flags import SHORT
-from ..stream_json.profile import check_session, conversation_files
+from ..stream_json.launch import arguments, server_entry
+from ..stream_json.profile import conversation_files
 from .flags import CLAUDE_OWN
 from .source import CONFIG, Source, check_projects, find_source
 
@@ -158,28 +159,16 @@ class Claude(Driver):
         return locate(self.command, _NAMES, environment, _PACKAGED)
 
     def _arguments(self, request: TurnRequest) -> list[str]:
-        # The driver's come last, since of two values of a flag the last counts.
-        arguments = [*self.extra_args, "-p", "--input-format", "stream-json"]
-        arguments += ["--output-format", "stream-json", "--verbose", "--include-partial-messages"]
-        if self.model is not None:
-            arguments += ["--model", self.model]
-        if self.permission_mode is not None:
-            arguments += ["--permission-mode", self.permission_mode]
-        if self.reasoning_effort is not None:
-            arguments += ["--effort", self.reasoning_effort]
-        if request.resume is not None:
-            arguments += ["--resume", check_session(request.resume, "Claude Code")]
-        if request.server is not None:
-            arguments += ["--allowedTools", f"mcp__{request.server.key}"]
-        return arguments
+        return arguments(
+            request,
+            product="Claude Code",
+            model=self.model,
+            permission_mode=self.permission_mode,
+            reasoning_effort=self.reasoning_effort,
+            extra=self.extra_args,
+        )
 
 
 def _entry(server: HostedServer) -> dict[str, Any]:
-    return {
-        "type": "http",
-        "url": server.url,
-        "headers": {"Authorization": f"Bearer ${{{server.variable}}}"},
-        # Without it the tools are hidden behind a search, and not waited for.
-        "alwaysLoad": True,
-        "timeout": round((server.deadline + _SLACK) * 1000),
-    }
+    timeout = round((server.deadline + _SLACK) * 1000)
+    return {**server_entry(server), "timeout": timeout}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Literal, get_args
 
-from ....messages.turn import HostedServer, Launch
+from ....messages.turn import Launch
 from ...profiles.clone import Clone
 from ...profiles.files import is_there, reported
 from ...profiles.mcp_json import check_servers, put_server
@@ -18,7 +18,8 @@ from ..options import settle
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.control import Decision
 from ..stream_json.dialect import Flavor, StreamJsonDialect
-from ..stream_json.profile import check_session, conversation_files, project_files
+from ..stream_json.launch import arguments, server_entry
+from ..stream_json.profile import conversation_files, project_files
 from .flags import CODEBUDDY_OWN, CODEBUDDY_SHORT
 from .source import SERVERS, Source, find_source, own_folder
 
@@ -150,7 +151,7 @@ class CodeBuddy(Driver):
         else:
             for path in project_files(request.workspace):
                 check_servers(path, server.key, server.variable)
-            put_server(config, server.key, _entry(server), server.variable)
+            put_server(config, server.key, server_entry(server), server.variable)
             variables[server.variable] = server.token.reveal()
             variables[_TIMEOUT] = _longer(environment.get(_TIMEOUT, ""), server.deadline)
         if request.resume is not None:
@@ -181,30 +182,14 @@ class CodeBuddy(Driver):
         return locate(self.command, _NAMES, environment, _PACKAGED)
 
     def _arguments(self, request: TurnRequest) -> list[str]:
-        # The driver's come last, since of two values of a flag the last counts.
-        arguments = [*self.extra_args, "-p", "--input-format", "stream-json"]
-        arguments += ["--output-format", "stream-json", "--verbose", "--include-partial-messages"]
-        if self.model is not None:
-            arguments += ["--model", self.model]
-        if self.permission_mode is not None:
-            arguments += ["--permission-mode", self.permission_mode]
-        if self.reasoning_effort is not None:
-            arguments += ["--effort", self.reasoning_effort]
-        if request.resume is not None:
-            arguments += ["--resume", check_session(request.resume, "CodeBuddy")]
-        if request.server is not None:
-            arguments += ["--allowedTools", f"mcp__{request.server.key}"]
-        return arguments
-
-
-def _entry(server: HostedServer) -> dict[str, Any]:
-    return {
-        "type": "http",
-        "url": server.url,
-        "headers": {"Authorization": f"Bearer ${{{server.variable}}}"},
-        # Without it the tools are hidden behind a search.
-        "alwaysLoad": True,
-    }
+        return arguments(
+            request,
+            product="CodeBuddy",
+            model=self.model,
+            permission_mode=self.permission_mode,
+            reasoning_effort=self.reasoning_effort,
+            extra=self.extra_args,
+        )
 
 
 def _longer(users: str, deadline: float) -> str:
