@@ -60,6 +60,11 @@ def run_demo(
     print("\nclose, in order:", file=out)
     for line in close_order(recorder.close):
         print(f"  {line}", file=out)
-    write(diagram, draw(recorder.run + recorder.close, "A run and its close"))
+    try:
+        write(diagram, draw(recorder.run + recorder.close, "A run and its close"))
+    except OSError as error:
+        why = f"{diagram} can't be written: {error.strerror}. Name another file with --diagram."
+        print(f"\n{why}", file=out)
+        return 1
     print(f"\nsequence diagram of this run: {diagram}", file=out)
     return code

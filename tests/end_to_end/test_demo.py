@@ -65,6 +65,13 @@ def test_an_unknown_key_shows_how_a_rejection_reaches_the_model(tmp_path: Path) 
     assert (tmp_path / "d" / "x.mmd").exists()
 
 
+def test_a_diagram_that_can_not_be_written_is_said_after_the_run(tmp_path: Path) -> None:
+    done = demo(tmp_path, "Good morning!", "--diagram", str(tmp_path))
+    assert done.returncode == 1
+    assert not done.stderr
+    assert in_order(done.stdout, "Agent closed", f"{tmp_path} can't be written", "--diagram")
+
+
 def test_a_prompt_without_a_key_needs_no_tool(tmp_path: Path) -> None:
     done = demo(tmp_path, "Good morning!")
     assert done.returncode == 0, done.stderr
