@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from .agent import Agent, Thread
     from .errors import (
         AgentClosedError,
+        ApprovalDetachedError,
+        ApprovalError,
+        ApprovalExpiredError,
+        ApprovalKindError,
+        ApprovalResolvedError,
         AskTimeout,
         CloseTimeout,
         ConfigurationError,
@@ -36,8 +41,14 @@ if TYPE_CHECKING:
         ThreadError,
         ThreadIncompatibleError,
         ToolcribError,
+        UnsupportedError,
+    )
+    from .messages.approvals import (
+        Choice,
     )
     from .messages.events import (
+        ApprovalRequest,
+        ApprovalSettled,
         Dropped,
         Event,
         Notice,
@@ -50,13 +61,37 @@ if TYPE_CHECKING:
         ToolCall,
         ToolResult,
     )
-    from .messages.results import Result, RunReason, Usage
+    from .messages.policy import (
+        Approvals,
+        Policy,
+    )
+    from .messages.resources import (
+        HttpServer,
+        Identity,
+        Skill,
+        StdioServer,
+    )
+    from .messages.results import (
+        Result,
+        RunReason,
+        TranscriptItem,
+        Usage,
+    )
     from .messages.secret import Secret
+    from .messages.services import (
+        Attachment,
+        RunInfo,
+        RunService,
+    )
     from .runtime.drivers.claude import Claude
     from .runtime.drivers.codebuddy import CodeBuddy
     from .runtime.drivers.codex import Codex
     from .runtime.drivers.cursor import Cursor
-    from .runtime.drivers.interface import Dialect, Driver
+    from .runtime.drivers.interface import (
+        Capabilities,
+        Dialect,
+        Driver,
+    )
     from .runtime.gateway.limits import Limits
     from .runtime.threads.interface import ThreadRecord, ThreadStore
     from .runtime.threads.memory import MemoryStore
@@ -72,6 +107,11 @@ _HOME = {
     "agent": ["Agent", "Thread"],
     "errors": [
         "AgentClosedError",
+        "ApprovalDetachedError",
+        "ApprovalError",
+        "ApprovalExpiredError",
+        "ApprovalKindError",
+        "ApprovalResolvedError",
         "AskTimeout",
         "CloseTimeout",
         "ConfigurationError",
@@ -90,8 +130,15 @@ _HOME = {
         "ThreadError",
         "ThreadIncompatibleError",
         "ToolcribError",
+        "UnsupportedError",
     ],
+    "messages.approvals": ["Choice"],
+    "messages.policy": ["Approvals", "Policy"],
+    "messages.resources": ["HttpServer", "Identity", "Skill", "StdioServer"],
+    "messages.services": ["Attachment", "RunInfo", "RunService"],
     "messages.events": [
+        "ApprovalRequest",
+        "ApprovalSettled",
         "Dropped",
         "Event",
         "Notice",
@@ -104,13 +151,13 @@ _HOME = {
         "ToolCall",
         "ToolResult",
     ],
-    "messages.results": ["Result", "RunReason", "Usage"],
+    "messages.results": ["Result", "RunReason", "TranscriptItem", "Usage"],
     "messages.secret": ["Secret"],
     "runtime.drivers.claude": ["Claude"],
     "runtime.drivers.codebuddy": ["CodeBuddy"],
     "runtime.drivers.codex": ["Codex"],
     "runtime.drivers.cursor": ["Cursor"],
-    "runtime.drivers.interface": ["Dialect", "Driver"],
+    "runtime.drivers.interface": ["Capabilities", "Dialect", "Driver"],
     "runtime.gateway.limits": ["Limits"],
     "runtime.threads.interface": ["ThreadRecord", "ThreadStore"],
     "runtime.threads.memory": ["MemoryStore"],
@@ -123,7 +170,18 @@ _MODULES = ("errors", "testing", "tool")
 __all__ = [
     "Agent",
     "AgentClosedError",
+    "ApprovalDetachedError",
+    "ApprovalError",
+    "ApprovalExpiredError",
+    "ApprovalKindError",
+    "ApprovalRequest",
+    "ApprovalResolvedError",
+    "ApprovalSettled",
+    "Approvals",
     "AskTimeout",
+    "Attachment",
+    "Capabilities",
+    "Choice",
     "Claude",
     "CloseTimeout",
     "CodeBuddy",
@@ -136,12 +194,15 @@ __all__ = [
     "Dropped",
     "Event",
     "GatewayError",
+    "HttpServer",
+    "Identity",
     "InvalidInputError",
     "InvalidOutputError",
     "LeaseLostError",
     "Limits",
     "MemoryStore",
     "Notice",
+    "Policy",
     "ProcessInfo",
     "ProfileError",
     "ProviderNotFoundError",
@@ -149,10 +210,14 @@ __all__ = [
     "ResumeRejectedError",
     "RunError",
     "RunFinished",
+    "RunInfo",
     "RunReason",
+    "RunService",
     "RunStarted",
     "Secret",
     "ServerConflictError",
+    "Skill",
+    "StdioServer",
     "StoreError",
     "Stream",
     "Subagent",
@@ -169,6 +234,8 @@ __all__ = [
     "ToolResult",
     "ToolcribError",
     "Tracer",
+    "TranscriptItem",
+    "UnsupportedError",
     "Usage",
     "errors",
     "testing",

@@ -24,6 +24,7 @@ from .messages.agent import (
     StartRun,
 )
 from .messages.base import LivingAddress, Message
+from .messages.options import RunOptions
 from .messages.results import Result, RunReason
 from .runtime.drivers.interface import Driver
 from .runtime.gateway.tokens import new_variable
@@ -287,8 +288,10 @@ class Agent:
         request = StartRun(
             run_id=run_id,
             prompt=prompt,
-            workspace=Path(workspace).absolute() if workspace is not None else self._workspace,
-            timeout=_seconds(timeout) if timeout is not None else self._timeout,
+            options=RunOptions(
+                workspace=Path(workspace).absolute() if workspace is not None else self._workspace,
+                timeout=_seconds(timeout) if timeout is not None else self._timeout,
+            ),
             thread_key=thread_key,
             sink=events,
             reply_to=inbox,

@@ -9,11 +9,17 @@
     ├── ConfigurationError          something is set up wrongly; nothing started
     │   ├── ServerConflictError     another MCP server uses a name that is ours
     │   ├── ProfileError            the source profile can't be used
-    │   └── ProviderNotFoundError   the provider's command is not there
+    │   ├── ProviderNotFoundError   the provider's command is not there
+    │   └── UnsupportedError        the driver can't do what an option asks for
     ├── GatewayError                the tools' listener could not start
     ├── AgentClosedError            the Agent takes no more runs
     ├── CloseTimeout                close did not finish in time (TimeoutError)
     ├── AskTimeout                  an actor did not answer in time (TimeoutError)
+    ├── ApprovalError               an approval can't be settled like this
+    │   ├── ApprovalResolvedError   it is settled already
+    │   │   └── ApprovalExpiredError  its deadline or its run is over
+    │   ├── ApprovalKindError       a question is answered, the rest approved
+    │   └── ApprovalDetachedError   it belongs to no run of this process
     ├── RunError                    a run failed; has the partial result
     │   └── ResumeRejectedError     the provider does not know the conversation
     └── ThreadError                 about threads and their store
@@ -35,6 +41,11 @@ from .messages.results import Result, RunReason
 
 __all__ = [
     "AgentClosedError",
+    "ApprovalDetachedError",
+    "ApprovalError",
+    "ApprovalExpiredError",
+    "ApprovalKindError",
+    "ApprovalResolvedError",
     "AskTimeout",
     "CloseTimeout",
     "ConfigurationError",
@@ -53,6 +64,7 @@ __all__ = [
     "ThreadError",
     "ThreadIncompatibleError",
     "ToolcribError",
+    "UnsupportedError",
 ]
 
 
@@ -125,6 +137,43 @@ class ProfileError(ConfigurationError):
 
 class ProviderNotFoundError(ConfigurationError):
     """Raised when the provider's command is not there."""
+
+
+class UnsupportedError(ConfigurationError):
+    """Raised when an option asks for what the driver can't do; nothing started.
+
+    Args:
+        message: What can't be done, and the next step.
+        provider: The driver's provider name.
+        option: The option, such as ``policy.approvals.permission``.
+        value: Its value.
+    """
+
+    def __init__(self, message: str, *, provider: str, option: str, value: object) -> None:
+        super().__init__(message)
+        self.provider = provider
+        self.option = option
+        self.value = value
+
+
+class ApprovalError(ToolcribError):
+    """Base of the errors of settling an approval; the run is not affected."""
+
+
+class ApprovalResolvedError(ApprovalError):
+    """Raised when a request is settled already."""
+
+
+class ApprovalExpiredError(ApprovalResolvedError):
+    """Raised when a request's deadline has passed, or its run is over."""
+
+
+class ApprovalKindError(ApprovalError):
+    """Raised when a question is approved, or something else answered."""
+
+
+class ApprovalDetachedError(ApprovalError):
+    """Raised when a request is a copy that belongs to no run of this process."""
 
 
 class GatewayError(ToolcribError):

@@ -160,8 +160,9 @@ class RunActor(Actor):
         request.sink.publish(
             RunStarted(provider=self._work.provider, prompt=request.prompt, source="toolcrib")
         )
-        if request.timeout is not None:
-            self._timer = self.later(request.timeout, RunDeadlinePassed(request.timeout))
+        timeout = request.options.timeout
+        if timeout is not None:
+            self._timer = self.later(timeout, RunDeadlinePassed(timeout))
         self.work(self._work.check, lambda _: _Checked(), _step_failed)
 
     def receive(self, message: Message) -> None:

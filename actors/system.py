@@ -242,7 +242,7 @@ class System:
                 spec=spec,
                 run_id=request.run_id,
                 prompt=request.prompt,
-                workspace=request.workspace,
+                options=request.options,
                 thread_key=request.thread_key,
             )
             return RunActor.launch(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 from ..messages.events import (
+    ApprovalRequest,
+    ApprovalSettled,
     Dropped,
     Event,
     Notice,
@@ -40,6 +42,10 @@ def describe(event: Event) -> str:
             return f"subagent        {name} {kind} {text}"
         case Notice(message=message):
             return f"notice          {message}"
+        case ApprovalRequest(kind=kind, title=title):
+            return f"{kind:<16}{title}"
+        case ApprovalSettled(outcome=outcome, by=by):
+            return f"{outcome:<16}by {by}"
         case Dropped(count=count):
             return f"dropped         {count} events"
         case RunFinished(ok=ok, message=message):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from .base import Address, Message
 from .events import Event
+from .options import RunOptions
 from .results import Result, RunReason
 
 __all__ = [
@@ -31,6 +31,11 @@ __all__ = [
 class EventSink(Protocol):
     """Where a run's events and its result go; never blocks, safe in any thread."""
 
+    @property
+    def listening(self) -> bool:
+        """Whether anybody may still read what is published."""
+        ...
+
     def publish(self, event: Event) -> None:
         """Take one event and stamp it with run, sequence and time."""
         ...
@@ -48,10 +53,8 @@ class StartRun(Message):
     """The new run's id."""
     prompt: str
     """What to ask."""
-    workspace: Path
-    """The provider's working directory."""
-    timeout: float | None
-    """The longest that the run may take, in seconds; ``None`` for no limit."""
+    options: RunOptions
+    """How to run it."""
     thread_key: str | None
     """The thread to go on with; ``None`` outside a thread."""
     sink: EventSink

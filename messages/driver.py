@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .approvals import Decision
 from .base import Message
 
-__all__ = ["CloseProcess", "EventsTaken", "StartProcess"]
+__all__ = ["AnswerAsk", "CloseProcess", "EventsTaken", "StartProcess"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,13 @@ class CloseProcess(Message):
 
     Sent again, or after the end, it changes nothing.
     """
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerAsk(Message):
+    """Tell the provider what was decided about something that it asked."""
+
+    ask_id: str
+    """The id of what it had asked."""
+    decision: Decision
+    """What was decided."""

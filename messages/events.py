@@ -13,9 +13,13 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal
 
+from .approvals import Choice, Decider, Outcome, Responder
+from .policy import ApprovalKind
 from .results import Usage
 
 __all__ = [
+    "ApprovalRequest",
+    "ApprovalSettled",
     "Dropped",
     "Event",
     "Notice",
@@ -159,6 +163,105 @@ class Subagent(EventBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest(EventBase):
+    """The provider waits for a decision; settle it, once, from any thread.
+
+    All who hold it share one outcome. Whoever is told of it may settle it
+    later, from another thread or in another HTTP request, until its deadline.
+    A pickled or deep copy is detached from its run and settles nothing.
+    """
+
+    request_id: str
+    """Unique within the run."""
+    kind: ApprovalKind
+    """What it asks for."""
+    title: str
+    """One line for people."""
+    tool: str = ""
+    """The name of the tool that it is about, as in the `ToolCall`."""
+    call_id: str = ""
+    """The id of the `ToolCall` that it is about; may be empty."""
+    hosted: bool = False
+    """Whether that is one of this Agent's own tools."""
+    arguments: Mapping[str, Any] = field(default_factory=_no_data)
+    """The arguments of that call; for a plan or a question what it holds."""
+    choices: tuple[Choice, ...] = ()
+    """The answers that a question suggests."""
+    attempt: int = 1
+    """1, and one more each time that the same thing is asked again."""
+    deadline: datetime | None = None
+    """When it counts as not answered, in UTC; ``None`` with the run."""
+    responder: Responder = field(repr=False, compare=False)
+    """Where its decision goes."""
+
+    def approve(self, arguments: Mapping[str, Any] | None = None) -> None:
+        """Allow what was asked for. Returns at once.
+
+        Args:
+            arguments: Arguments to use in place of the model's; ``None`` leaves
+                them as they are.
+
+        Raises:
+            ApprovalResolvedError: It is settled already.
+            ApprovalExpiredError: Its deadline has passed, or its run is over.
+            ApprovalKindError: It is a question: answer it.
+            ApprovalDetachedError: It belongs to no run of this process.
+        """
+        self.responder.approve(arguments)
+
+    def deny(self, reason: str = "") -> None:
+        """Refuse it, whatever its kind. Returns at once; raises as `approve`.
+
+        Args:
+            reason: Why, for the model.
+        """
+        self.responder.deny(reason)
+
+    def answer(self, text: str) -> None:
+        """Answer a question: with a choice's key, or in free text. Returns at once.
+
+        Raises:
+            ApprovalKindError: It is no question: approve or deny it.
+            ApprovalResolvedError: And what else `approve` raises.
+        """
+        self.responder.answer(text)
+
+    async def aapprove(self, arguments: Mapping[str, Any] | None = None) -> None:
+        """Do as `approve`, which never blocks."""
+        self.approve(arguments)
+
+    async def adeny(self, reason: str = "") -> None:
+        """Do as `deny`, which never blocks."""
+        self.deny(reason)
+
+    async def aanswer(self, text: str) -> None:
+        """Do as `answer`, which never blocks."""
+        self.answer(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSettled(EventBase):
+    """A request for an approval is settled; exactly one for each attempt."""
+
+    request_id: str
+    """Which request."""
+    kind: ApprovalKind
+    """What it asked for."""
+    outcome: Outcome
+    """How it was settled."""
+    by: Decider
+    """Who settled it."""
+    reason: str = ""
+    """Why it was denied, where that was said."""
+    answer: str = ""
+    """The answer to a question."""
+    attempt: int = 1
+    """The attempt's number, as in the `ApprovalRequest`."""
+    waited: float = 0.0
+    """Seconds between the request and its outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped(EventBase):
     """The consumer was too slow: deltas were left out here."""
 
@@ -195,6 +298,8 @@ Event = (
     | ProcessInfo
     | Notice
     | Subagent
+    | ApprovalRequest
+    | ApprovalSettled
     | Dropped
     | RunFinished
 )

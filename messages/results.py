@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
-__all__ = ["Result", "RunReason", "Usage"]
+__all__ = ["Result", "RunReason", "TranscriptItem", "TranscriptKind", "Usage"]
+
+TranscriptKind = Literal["user", "assistant", "thinking", "tool_call", "tool_result"]
+"""What a piece of a transcript is."""
 
 
 class RunReason(StrEnum):
@@ -29,6 +33,14 @@ class RunReason(StrEnum):
     """The run was cancelled by the host or by close."""
     TIMED_OUT = "timed_out"
     """The run's total time was up."""
+    IDLE = "idle"
+    """The provider was silent for longer than the run's idle limit."""
+    APPROVAL_DENIED = "approval_denied"
+    """Something that the provider asked for was denied."""
+    APPROVAL_TIMED_OUT = "approval_timed_out"
+    """Nobody decided in time what the provider asked for."""
+    INVALID_OUTPUT = "invalid_output"
+    """The answer is not what `run_as` asked for."""
     INFRASTRUCTURE = "infrastructure"
     """Something of the host's side failed: disk, store, or a fault of ours."""
 
@@ -43,6 +55,24 @@ class Usage:
     """Tokens written."""
     cached_tokens: int | None = None
     """Tokens of the input that came from a cache."""
+    cost: float | None = None
+    """What it cost, in US dollars, as the provider reckons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptItem:
+    """One whole piece of what was said and done."""
+
+    kind: TranscriptKind
+    """What it is."""
+    text: str
+    """What was said; the arguments of a call and its result as text."""
+    name: str = ""
+    """The tool's name, for a call and its result."""
+    call_id: str = ""
+    """The provider's id of the call, for a call and its result."""
+    is_error: bool = False
+    """Whether a result is reported as failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +99,11 @@ class Result:
     """The provider's terminal record, ``None`` where none came."""
     stderr: str
     """The last 64 KiB that the process wrote to standard error."""
+    stdout: str = field(default="", repr=False)
+    """The last 4 MiB of whole lines that it wrote to standard output, masked."""
+    metadata: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """The application's own labels of the run."""
+    transcript: tuple[TranscriptItem, ...] = field(default=(), repr=False)
+    """What was said and done, in order, whether or not events were read."""
+    output: Any = None
+    """The value that `run_as` asked for; ``None`` without it."""

@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from .approvals import Ask, Decider, Decision
 from .base import Message
 from .events import Event
 from .turn import HostedServer, ProcessExit, TurnOutcome
 
 __all__ = [
+    "ApprovalDeadlinePassed",
+    "ApprovalDecided",
+    "AskWithdrawn",
+    "Asked",
+    "CallbackFailed",
     "CloneFailed",
     "CloneReady",
+    "EventsConsumed",
     "EventsRead",
+    "IdleTimePassed",
     "ProcessStarted",
     "RunDeadlinePassed",
     "SpawnFailed",
@@ -94,3 +102,64 @@ class RunDeadlinePassed(Message):
 
     timeout: float
     """The time that it had, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventsConsumed(Message):
+    """The application has read events of a stream that may not run ahead."""
+
+    count: int
+    """How many."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdleTimePassed(Message):
+    """A timer's word to see whether the provider has been silent for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Message):
+    """The provider waits for a decision."""
+
+    ask: Ask
+    """What it asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskWithdrawn(Message):
+    """The provider does not wait for a decision any more."""
+
+    ask_id: str
+    """The id of what it had asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalDecided(Message):
+    """A responder's word that the application has settled a request."""
+
+    request_id: str
+    """Which request."""
+    decision: Decision
+    """What was decided."""
+    by: Decider
+    """Who did."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalDeadlinePassed(Message):
+    """A timer's word that a request has waited long enough."""
+
+    request_id: str
+    """Which request."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackFailed(Message):
+    """The application's approval callback raised."""
+
+    request_id: str
+    """The request that it was called with."""
+    error: Exception
+    """What it raised."""
+    text: str
+    """The same in words, written where foreign code may run."""

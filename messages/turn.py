@@ -60,6 +60,8 @@ class ProcessExit:
     closed, or stayed too long after its terminal record. The code says then how
     it took the signal and nothing of the turn, so a dialect that has seen a
     terminal success judges a forced end as it judges code 0."""
+    stdout: str = field(default="", repr=False)
+    """The last 4 MiB of whole lines that it wrote to standard output, masked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +84,6 @@ class TurnOutcome:
     """The provider's id of the conversation, for a later resume."""
     terminal: Mapping[str, Any] | None = None
     """The terminal record."""
+    output: str | None = None
+    """The JSON text that answers `TurnRequest.output`, where the provider gives
+    one of its own; ``None`` takes the answer's text for it."""

@@ -75,6 +75,11 @@ class EventStream:
         """Whether the run has its result or its error."""
         return self._done.is_set()
 
+    @property
+    def listening(self) -> bool:
+        """Whether anybody may still read what is published."""
+        return not self._ended
+
     def publish(self, event: Event) -> None:
         """Take one event, stamped with run, thread, sequence and time. Never blocks.
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import ConfigurationError, StoreError
+from ..messages.options import RunOptions
 from ..messages.turn import HostedServer, Launch
 from .drivers.interface import Dialect, Preflight, TurnRequest
 from .profiles.clone import Clone
@@ -43,8 +44,8 @@ class TurnWork:
     """The run's id."""
     prompt: str
     """What to ask."""
-    workspace: Path
-    """The provider's working directory."""
+    options: RunOptions
+    """How to run it."""
     thread_key: str | None
     """The thread to go on with; ``None`` outside a thread."""
 
@@ -78,13 +79,14 @@ class TurnWork:
         spec = self.spec
         if self.thread_key is not None:
             check_revisions(spec.catalog.without_revision())
-        if not self.workspace.is_dir():
-            msg = f"The workspace {self.workspace} is not a directory; create it or name another."
+        if not self.options.workspace.is_dir():
+            where = self.options.workspace
+            msg = f"The workspace {where} is not a directory; create it or name another."
             raise ConfigurationError(msg)
         spec.driver.preflight(
             Preflight(
                 environment=spec.environment,
-                workspace=self.workspace,
+                workspace=self.options.workspace,
                 server_key=SERVER_KEY if spec.hosts_tools else None,
                 variable=spec.variable if spec.hosts_tools else None,
             )
@@ -134,7 +136,7 @@ class TurnWork:
         request = TurnRequest(
             run_id=self.run_id,
             prompt=self.prompt,
-            workspace=self.workspace,
+            workspace=self.options.workspace,
             clone=clone,
             environment=self.spec.environment,
             server=server,

@@ -29,14 +29,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Literal
 
+from ...messages.approvals import Ask, Decision
 from ...messages.events import Event
+from ...messages.options import OutputSchema
+from ...messages.policy import Access, ApprovalKind, Mode, Policy, Sandbox
+from ...messages.resources import McpServer, Skill
+from ...messages.secret import Secret
 from ...messages.turn import HostedServer, Launch, ProcessExit, TurnOutcome
 from ..profiles.clone import Clone
 
 __all__ = [
+    "Ask",
+    "Capabilities",
     "CloseInput",
+    "Decision",
     "Dialect",
     "Driver",
     "Emit",
@@ -49,6 +58,7 @@ __all__ = [
     "Stop",
     "TurnOutcome",
     "TurnRequest",
+    "Withdraw",
     "Write",
 ]
 
@@ -86,6 +96,50 @@ class TurnRequest:
     resume: str | None
     """The provider's id of the conversation to go on with; its files lie in
     the clone already. ``None`` starts a new one."""
+    model: str | None = None
+    """The model of this turn; ``None`` leaves it to the driver's own options."""
+    instructions: str | None = None
+    """What the model is told before the prompt, beside the profile's own."""
+    policy: Policy = field(default_factory=Policy)
+    """What the turn may do; its set values are among the `Capabilities`."""
+    skills: tuple[Skill, ...] = ()
+    """Skills to lay into the clone."""
+    mcp: tuple[McpServer, ...] = ()
+    """MCP servers to add to the profile's own; their keys are not ours."""
+    secrets: tuple[Secret, ...] = field(default=(), repr=False)
+    """Further values to mask in all that the process prints."""
+    output: OutputSchema | None = None
+    """What the answer has to be. A driver that declares `native_output` hands
+    the schema to its provider; for the others the prompt says it already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a driver can do beyond running a prompt with tools.
+
+    Options that ask for more are refused before anything starts.
+    """
+
+    sandbox: frozenset[Sandbox] = frozenset()
+    """The values of `Policy.sandbox` that it can enforce."""
+    web_search: frozenset[Access] = frozenset()
+    """The values of `Policy.web_search` that it can enforce."""
+    browser: frozenset[Access] = frozenset()
+    """The values of `Policy.browser` that it can enforce."""
+    approvals: Mapping[ApprovalKind, frozenset[Mode]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """For each kind of approval the modes that it can honour."""
+    model: bool = False
+    """Whether the model can be chosen for a turn."""
+    instructions: bool = False
+    """Whether a turn can have instructions."""
+    skills: bool = False
+    """Whether skills can be laid into the clone."""
+    mcp: frozenset[Literal["stdio", "http"]] = frozenset()
+    """The MCP servers that can be added to a turn."""
+    native_output: bool = False
+    """Whether the provider itself holds its answer to a JSON Schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +175,15 @@ class Stop:
     counts as forced, so the dialect has to remember why."""
 
 
-Step = Emit | Write | CloseInput | Finished | Stop
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Take an `Ask` back: the provider does not wait for it any more."""
+
+    ask_id: str
+    """Its id."""
+
+
+Step = Emit | Ask | Withdraw | Write | CloseInput | Finished | Stop
 """What a dialect wants done, in order."""
 
 
@@ -144,6 +206,14 @@ class Dialect(ABC):
         understand it remembers for `ended`, or emits as a notice.
         """
 
+    def decided(self, ask: Ask, decision: Decision) -> tuple[Step, ...]:
+        """Take what was decided about an `Ask` of this dialect.
+
+        Called once for each, unless it was withdrawn or the process has ended.
+        """
+        del ask, decision
+        return ()
+
     @abstractmethod
     def ended(self, exit: ProcessExit) -> TurnOutcome:
         """Judge the turn, after the last line and the process's end."""
@@ -154,6 +224,9 @@ class Driver(ABC):
 
     provider: ClassVar[str]
     """The provider's name, such as ``cursor``; the same in every instance."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    """What it can do beyond running a prompt with tools."""
 
     @abstractmethod
     def preflight(self, check: Preflight) -> None:

@@ -25,6 +25,7 @@ from toolcrib.messages.agent import (
 from toolcrib.messages.base import Address, Message
 from toolcrib.messages.cleaner import MakeClone
 from toolcrib.messages.driver import StartProcess
+from toolcrib.messages.options import RunOptions
 from toolcrib.messages.run import (
     CloneReady,
     TurnEnded,
@@ -82,12 +83,12 @@ class Stage:
             environment={},
             context=contextvars.copy_context(),
         )
-        work = TurnWork(spec=spec, run_id="r", prompt="?", workspace=self._root, thread_key=thread)
+        options = RunOptions(workspace=self._root, timeout=timeout)
+        work = TurnWork(spec=spec, run_id="r", prompt="?", options=options, thread_key=thread)
         request = StartRun(
             run_id="r",
             prompt="?",
-            workspace=self._root,
-            timeout=timeout,
+            options=options,
             thread_key=thread,
             sink=self.events,
             reply_to=Probe("host"),

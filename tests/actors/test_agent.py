@@ -34,6 +34,7 @@ from toolcrib.messages.cleaner import (
     SealOwner,
 )
 from toolcrib.messages.driver import CloseProcess
+from toolcrib.messages.options import RunOptions
 from toolcrib.messages.registry import (
     MintToken,
     RetireToken,
@@ -103,8 +104,7 @@ def start(run_id: str, reply_to: Address) -> StartRun:
     return StartRun(
         run_id=run_id,
         prompt="?",
-        workspace=Path.cwd(),
-        timeout=None,
+        options=RunOptions(workspace=Path.cwd()),
         thread_key=None,
         sink=EventStream(run_id, None),
         reply_to=reply_to,
