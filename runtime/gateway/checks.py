@@ -61,6 +61,8 @@ def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admi
     types = head.all("content-type")
     if len(types) != 1 or http.media_type(types[0]) != "application/json":
         return http.refusal(415)
+    if not http.accepts(head, "application/json"):
+        return http.refusal(406)
     length = _length(head)
     if length is None:
         return http.refusal(411)

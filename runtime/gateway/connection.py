@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from enum import Enum, auto
 
-from . import http
+from . import events, http
 from .checks import Admitted
-from .exchange import Exchange
+from .exchange import FAILURES, Exchange
 from .limits import Limits
 
 __all__ = ["Connection", "Phase"]
@@ -52,9 +52,11 @@ class Connection:
         self.phase = Phase.HEAD
         self.due = time.monotonic() + limits.head_timeout
         self.inbound = bytearray()
-        self.outbound = b""
+        # A view, since each cut of what is left would copy megabytes.
+        self.outbound = memoryview(b"")
         self.admitted: Admitted | None = None
         self.exchange: Exchange | None = None
+        self.streaming = False
         self.authenticated = False
         self.ending = False
         # The rest of the request may still be on its way.
@@ -92,13 +94,34 @@ class Connection:
             if self.closed:
                 return
             self.ending = self.ending or close
-            self.outbound = http.encode(answer, close=self.ending)
-            self._send()
+            if self.streaming:
+                self._write(self._last_event(answer) + events.END)
+            else:
+                self._write(http.encode(answer, close=self.ending))
             self.exchange = None
+            self.streaming = False
             self.phase = Phase.IDLE
             seconds = self._limits.write_timeout if self.outbound else self._limits.idle_timeout
             self.due = time.monotonic() + seconds
             attention = bool(self.outbound or self.ending or self.inbound)
+        if attention:
+            self._wake(self)
+
+    def push(self, exchange: Exchange, data: bytes) -> None:
+        """Send a piece of an event stream, which begins with the first one.
+
+        It is dropped when its exchange is over, and when the client has not yet
+        read what came before: nobody waits here, and nothing piles up.
+        """
+        with self._lock:
+            if self.closed or self.exchange is not exchange or self.outbound:
+                return
+            if not self.streaming:
+                self.streaming = True
+                data = http.stream_head(close=self.ending) + data
+            self._write(data)
+            self.due = time.monotonic() + self._limits.write_timeout
+            attention = bool(self.outbound)
         if attention:
             self._wake(self)
 
@@ -112,8 +135,7 @@ class Connection:
     def proceed(self) -> None:
         """Tell a client that asked first to send its body."""
         with self._lock:
-            self.outbound = http.CONTINUE
-            self._send()
+            self._write(http.CONTINUE)
 
     def hurry(self) -> None:
         """Have the answer that is due be the last one here."""
@@ -141,12 +163,23 @@ class Connection:
             self.closed = True
             self.sock.close()
 
+    def _last_event(self, answer: http.Answer) -> bytes:
+        if answer.status == 200 or self.exchange is None or self.exchange.call is None:
+            return events.event(answer.body)
+        # The stream's own status has been sent, and a refusal names no request.
+        code = "canceled" if answer.status == 401 else "internal_error"
+        return events.event(self.exchange.call.failed(code, FAILURES[code]).body)
+
+    def _write(self, data: bytes) -> None:
+        self.outbound = memoryview(bytes(self.outbound) + data if self.outbound else data)
+        self._send()
+
     def _send(self) -> None:
         try:
             sent = self.sock.send(self.outbound)
         except BlockingIOError:
             return
         except OSError:
-            self.outbound, self.ending = b"", True
+            self.outbound, self.ending = memoryview(b""), True
             return
         self.outbound = self.outbound[sent:]

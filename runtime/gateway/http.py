@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import httptools
@@ -21,11 +21,13 @@ __all__ = [
     "Answer",
     "BadRequest",
     "Head",
+    "accepts",
     "busy",
     "encode",
     "media_type",
     "parse_head",
     "refusal",
+    "stream_head",
     "unauthorized",
 ]
 
@@ -151,6 +153,31 @@ def media_type(value: str | None) -> str:
     return _option_parser()(value or "")[0].lower()
 
 
+def accepts(head: Head, kind: str, *, named: bool = False) -> bool:
+    """Return whether a client takes answers of a media type.
+
+    Args:
+        head: The request's head; without an Accept it takes anything.
+        kind: The media type, such as ``application/json``.
+        named: Whether it has to name the type, so that ``*/*`` is not enough.
+    """
+    values = head.all("accept")
+    if not values:
+        return not named
+    quality, wildcards = _quality(", ".join(values), kind)
+    return quality > 0 and not (named and wildcards)
+
+
+@lru_cache(maxsize=64)
+def _quality(accept: str, kind: str) -> tuple[float, bool]:
+    from werkzeug.datastructures import MIMEAccept
+    from werkzeug.http import parse_accept_header
+
+    parsed = parse_accept_header(accept, MIMEAccept)
+    named = any(value.partition(";")[0].strip().lower() == kind for value, _ in parsed)
+    return parsed.quality(kind), not named
+
+
 def refusal(status: int, *fields: tuple[str, str]) -> Answer:
     """Return an answer that refuses a request and says nothing but its status."""
     error = {"code": _INVALID_REQUEST, "message": _statuses()[status]}
@@ -166,6 +193,19 @@ def unauthorized() -> Answer:
 def busy() -> Answer:
     """Return the answer to a request for which there is no place."""
     return refusal(503, ("Retry-After", "1"))
+
+
+def stream_head(*, close: bool) -> bytes:
+    """Return what begins an answer that is a stream of events, sent in chunks."""
+    lines = [
+        "HTTP/1.1 200 OK",
+        "Content-Type: text/event-stream",
+        "Cache-Control: no-store",
+        "Transfer-Encoding: chunked",
+    ]
+    if close:
+        lines.append("Connection: close")
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
 def encode(answer: Answer, *, close: bool) -> bytes:

@@ -28,6 +28,9 @@ class Limits:
     """The most header fields in one request."""
     running: int = 32
     """The most tool calls that run at a time, in the whole process."""
+    reserve: int = 8
+    """How many calls more may run, and how many requests more may wait, so that an Agent
+    gets through that comes when another has filled every place."""
     waiting: int = 32
     """The most requests that may wait for one of those; further ones get 503."""
     connections: int = 128
@@ -42,6 +45,14 @@ class Limits:
     """How long a client may take to read an answer, in seconds."""
     deadline: float = 120.0
     """How long a call may take whose tool sets no deadline, in seconds."""
+    stream_after: float = 5.0
+    """How long a call may take before its answer becomes an event stream, for a client
+    that accepts one, in seconds."""
+    stream_pause: float = 15.0
+    """How long an event stream may be silent, in seconds."""
+    silence: float = 240.0
+    """How long a call may take whose client accepts no event stream, in seconds. Clients
+    give up an answer of which they hear nothing, many after 300 s."""
     shutdown: float = 10.0
     """How long an orderly close may take, in seconds."""
 

@@ -8,17 +8,13 @@ what a handler raised.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import math
-from collections import deque
-from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar, cast
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
 
 import anyio
-import pydantic_core
 from mcp import MCPError
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -27,11 +23,14 @@ from mcp.server.runner import serve_one
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
+    MCP_PARAM_HEADER_PREFIX,
     MCP_PROTOCOL_VERSION_HEADER,
     InboundLadderRejection,
     classify_inbound_request,
     find_duplicated_routing_header,
     unsupported_protocol_version_rejection,
+    validate_mcp_param_headers,
+    x_mcp_header_map,
 )
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
@@ -57,23 +56,21 @@ from mcp_types.version import (
 from pydantic import ValidationError
 
 from ..tools.call import CallOutcome
+from ..tools.context import Progress
 from ..tools.tool import Tool, plan_of
-from . import http
+from . import http, json_text
+from .loops import LoopPool
 from .registration import Registration
 
-__all__ = ["Protocol", "ToolCall"]
+__all__ = ["Protocol", "Request", "ToolCall"]
 
 _log = logging.getLogger("toolcrib.gateway")
 
 Json = dict[str, Any]
-Value = TypeVar("Value")
 
 _SERVER_NAME: Final = "toolcrib"
 _SERVER_VERSION: Final = "1"
-_CACHED_METHODS: Final = frozenset({"ping", "server/discover", "tools/list"})
-_ENCODE: Final = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":")
-).encode
+_KEPT: Final = frozenset({"ping", "server/discover", "tools/list"})
 _TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
 
 
@@ -86,18 +83,27 @@ class _Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class Request:
     """A valid JSON-RPC request, with what its era says of the client."""
 
     id: RequestId
+    """Its id, which the answer repeats."""
     method: str
+    """Its method."""
     params: Json | None
+    """Its parameters."""
     version: str
+    """The revision that it is written in."""
+    fields: tuple[tuple[str, str], ...]
+    """The header fields that came with it."""
     client_info: Any = None
+    """What the client says that it is; of 2026-07-28 only."""
     client_capabilities: Any = None
+    """What the client says that it can; of 2026-07-28 only."""
 
     @property
     def modern(self) -> bool:
+        """Whether it is of the era without handshakes."""
         return self.version in MODERN_PROTOCOL_VERSIONS
 
 
@@ -109,6 +115,8 @@ class ToolCall:
     """The tool."""
     arguments: Json
     """Its arguments: JSON, but not yet validated."""
+    progress_token: str | int | None
+    """What reports of progress go by; ``None`` where nobody asked for any."""
     _id: RequestId
     _tail: str
 
@@ -127,15 +135,25 @@ class ToolCall:
 
     def failed(self, code: str, message: str) -> http.Answer:
         """Return the answer of a call that has no outcome."""
-        return self._result(_ENCODE({"code": code, "message": message}), "", is_error=True)
+        return self._result(json_text.write({"code": code, "message": message}), "", is_error=True)
+
+    def progress(self, report: Progress) -> bytes:
+        """Return the notification that carries a report."""
+        params: Json = {"progressToken": self.progress_token, "progress": report.done}
+        if report.total is not None:
+            params["total"] = report.total
+        if report.message is not None:
+            params["message"] = report.message
+        message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+        return json_text.write(message).encode()
 
     def _result(self, text: str, structured: str, *, is_error: bool) -> http.Answer:
         body = (
-            f'{{"jsonrpc":"2.0","id":{_ENCODE(self._id)},"result":'
-            f'{{"content":[{{"type":"text","text":{_ENCODE(text)}}}]{structured}'
+            f'{{"jsonrpc":"2.0","id":{json_text.write(self._id)},"result":'
+            f'{{"content":[{{"type":"text","text":{json_text.quoted(text)}}}]{structured}'
             f',"isError":{"true" if is_error else "false"}{self._tail}}}}}'
         )
-        return http.Answer(200, body.encode())
+        return http.Answer(200, json_text.encoded(body))
 
 
 class Protocol:
@@ -145,34 +163,38 @@ class Protocol:
         self._server = Server(_SERVER_NAME, version=_SERVER_VERSION, on_list_tools=_list_tools)
         # By default it times every call with OpenTelemetry.
         self._server.middleware.clear()
-        self._loops = _LoopPool()
-        stamp = _ENCODE({SERVER_INFO_META_KEY: self._server.server_info_stamp})
+        self._loops = LoopPool()
+        stamp = json_text.write({SERVER_INFO_META_KEY: self._server.server_info_stamp})
         self._modern_tail = f',"resultType":"complete","_meta":{stamp}'
 
-    def read(
-        self, head: http.Head, body: bytes, registration: Registration
-    ) -> http.Answer | ToolCall:
-        """Answer a message, or return the call of a tool that it asks for.
-
-        Blocks while the SDK works; runs on a worker thread.
-        """
+    def read(self, head: http.Head, body: bytes) -> http.Answer | Request:
+        """Return the request that a message is, or the answer to anything else."""
         try:
-            request = _parse(head, body)
-            if request is None:
-                return http.Answer(202)
-            return self._serve(request, registration)
+            return _parse(head, body) or http.Answer(202)
         except _Refused as refused:
             return refused.answer
 
-    def close(self) -> None:
-        """Release the event loops; a loop in use closes when it comes back."""
-        self._loops.close()
+    def known(self, request: Request, registration: Registration) -> http.Answer | None:
+        """Return the answer that is kept for a request, if there is one.
 
-    def _serve(self, request: _Request, registration: Registration) -> http.Answer | ToolCall:
+        It takes microseconds, so that the front thread may ask.
+        """
+        if _key(request) not in registration.answers:
+            return None
+        answer = self.serve(request, registration)
+        return answer if isinstance(answer, http.Answer) else None
+
+    def serve(self, request: Request, registration: Registration) -> http.Answer | ToolCall:
+        """Answer a request, or return the call of a tool that it asks for.
+
+        Blocks while the SDK works; for a worker thread.
+        """
         try:
             if request.method == "tools/call":
                 return self._tool_call(request, registration)
             return _success(request.id, self._result(request, registration))
+        except _Refused as refused:
+            return refused.answer
         except MCPError as error:
             return _failure(request, error.code, error.message, error.data)
         except ValidationError:
@@ -182,21 +204,28 @@ class Protocol:
             _log.exception("The protocol failed to answer %s.", request.method[:64])
             return _failure(request, INTERNAL_ERROR, "Internal server error")
 
-    def _tool_call(self, request: _Request, registration: Registration) -> ToolCall:
+    def close(self) -> None:
+        """Release the event loops; a loop in use closes when it comes back."""
+        self._loops.close()
+
+    def _tool_call(self, request: Request, registration: Registration) -> ToolCall:
         methods.validate_client_request(request.method, request.version, request.params)
         params = CallToolRequestParams.model_validate(request.params, by_name=False)
         tool = registration.catalog.tools.get(params.name)
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
+        arguments = params.arguments or {}
+        if request.modern:
+            _check_mirrored(request, tool, arguments, registration)
         tail = self._modern_tail if request.modern else ""
-        return ToolCall(tool, params.arguments or {}, request.id, tail)
+        token = ((request.params or {}).get("_meta") or {}).get("progressToken")
+        return ToolCall(tool, arguments, token, request.id, tail)
 
-    def _result(self, request: _Request, registration: Registration) -> str:
+    def _result(self, request: Request, registration: Registration) -> bytes:
         """Return the result's JSON; a catalog never changes, so it may be kept."""
-        plain = not (request.params or {}).keys() - {"_meta"}
-        if request.method not in _CACHED_METHODS or not plain:
+        key = _key(request)
+        if key is None:
             return self._ask(request, registration)
-        key = (request.method, request.version)
         known = registration.answers.get(key)
         if known is None:
             known = registration.answers[key] = self._ask(request, registration)
@@ -204,7 +233,7 @@ class Protocol:
             methods.validate_client_request(request.method, request.version, request.params)
         return known
 
-    def _ask(self, request: _Request, registration: Registration) -> str:
+    def _ask(self, request: Request, registration: Registration) -> bytes:
         connection = Connection.from_envelope(
             request.version, request.client_info, request.client_capabilities
         )
@@ -216,7 +245,32 @@ class Protocol:
             connection=connection,
             lifespan_state=None,
         )
-        return _ENCODE(self._loops.run(exchange))
+        return json_text.write(self._loops.run(exchange)).encode()
+
+
+def _key(request: Request) -> tuple[str, str] | None:
+    """Return what an answer is kept under; ``None`` for one that is not."""
+    plain = not (request.params or {}).keys() - {"_meta"}
+    return (request.method, request.version) if plain and request.method in _KEPT else None
+
+
+def _check_mirrored(
+    request: Request, tool: Tool, arguments: Json, registration: Registration
+) -> None:
+    """Compare the header fields that repeat arguments with the arguments."""
+    names = registration.mirrored.get(tool.name)
+    if names is None:
+        tokens = x_mcp_header_map(tool.input_schema).values()
+        names = frozenset(f"{MCP_PARAM_HEADER_PREFIX}{token}".lower() for token in tokens)
+        registration.mirrored[tool.name] = names
+    if not names:
+        return
+    rejection = validate_mcp_param_headers(tool.input_schema, arguments, dict(request.fields))
+    if rejection:
+        raise _rejected(rejection, request.id)
+    for name, count in Counter(name for name, _ in request.fields).items():
+        if count > 1 and name in names:
+            raise _refused(HEADER_MISMATCH, f"{name} header sent twice", request.id)
 
 
 async def _list_tools(
@@ -256,42 +310,10 @@ class _Dispatch:
         """Drop it, as `notify` does."""
 
 
-class _LoopPool:
-    """Private event loops for threads that need one for a moment.
-
-    Waking a shared loop from another thread would cost more than the exchange.
-    """
-
-    def __init__(self) -> None:
-        self._idle: deque[asyncio.AbstractEventLoop] = deque()
-        self._closed = False
-
-    def run(self, coroutine: Coroutine[Any, Any, Value]) -> Value:
-        try:
-            loop = self._idle.pop()
-        except IndexError:
-            loop = asyncio.new_event_loop()
-        try:
-            return loop.run_until_complete(coroutine)
-        finally:
-            self._idle.append(loop)
-            if self._closed:
-                self.close()
-
-    def close(self) -> None:
-        self._closed = True
-        while self._idle:
-            try:
-                loop = self._idle.pop()
-            except IndexError:
-                return
-            loop.close()
-
-
 # From bytes to a request.
 
 
-def _parse(head: http.Head, body: bytes) -> _Request | None:
+def _parse(head: http.Head, body: bytes) -> Request | None:
     """Return the request, or ``None`` for a notification."""
     message = _load(body)
     method, params = message.get("method"), message.get("params")
@@ -311,63 +333,40 @@ def _parse(head: http.Head, body: bytes) -> _Request | None:
         raise _refused(INVALID_REQUEST, "Invalid Request")
     if unsupported:
         raise _rejected(unsupported, request_id)
-    request = _Request(request_id, cast("str", method), params, version)
+    request = Request(request_id, cast("str", method), params, version, head.fields)
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
         return request
-    return _classify(request, message, head)
+    return _classify(request, message)
 
 
-def _classify(request: _Request, message: Json, head: http.Head) -> _Request:
-    route = classify_inbound_request(message, headers=dict(head.fields))
+def _classify(request: Request, message: Json) -> Request:
+    route = classify_inbound_request(message, headers=dict(request.fields))
     if isinstance(route, InboundLadderRejection):
         raise _rejected(route, request.id)
-    return _Request(
-        request.id,
-        request.method,
-        request.params,
-        route.protocol_version,
-        route.client_info,
-        route.client_capabilities,
+    return replace(
+        request,
+        version=route.protocol_version,
+        client_info=route.client_info,
+        client_capabilities=route.client_capabilities,
     )
 
 
 def _load(body: bytes) -> Json:
     try:
-        # Refuses other encodings, lone surrogates and deep nesting, which the
-        # standard library takes; but takes a key twice, which that refuses.
-        pydantic_core.from_json(body, allow_inf_nan=False)
-        message = json.loads(
-            body, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite
-        )
-    except (ValueError, RecursionError):
+        message = json_text.read(body)
+    except ValueError:
         raise _refused(PARSE_ERROR, "Parse error") from None
     if not isinstance(message, dict):
         raise _refused(INVALID_REQUEST, "Invalid Request")
     return cast("Json", message)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> Json:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        msg = "a key is there twice"
-        raise ValueError(msg)
-    return value
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        msg = "a number is out of range"
-        raise ValueError(msg)
-    return number
-
-
 # From results to bytes.
 
 
-def _success(request_id: RequestId, result: str) -> http.Answer:
-    body = f'{{"jsonrpc":"2.0","id":{_ENCODE(request_id)},"result":{result}}}'
-    return http.Answer(200, body.encode())
+def _success(request_id: RequestId, result: bytes) -> http.Answer:
+    id_text = json_text.write(request_id).encode()
+    return http.Answer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_text, result))
 
 
 def _error(
@@ -376,18 +375,18 @@ def _error(
     error: Json = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    body = _ENCODE({"jsonrpc": "2.0", "id": request_id, "error": error})
+    body = json_text.write({"jsonrpc": "2.0", "id": request_id, "error": error})
     return http.Answer(status, body.encode())
 
 
-def _failure(request: _Request, code: int, message: str, data: Any = None) -> http.Answer:
+def _failure(request: Request, code: int, message: str, data: Any = None) -> http.Answer:
     # The handshake revisions say by 200 that JSON-RPC has the error.
     status = ERROR_CODE_HTTP_STATUS.get(code, 200) if request.modern else 200
     return _error(request.id, status, code, message, data)
 
 
-def _refused(code: int, message: str) -> _Refused:
-    return _Refused(_error(None, 400, code, message, None))
+def _refused(code: int, message: str, request_id: RequestId | None = None) -> _Refused:
+    return _Refused(_error(request_id, 400, code, message, None))
 
 
 def _rejected(rejection: InboundLadderRejection, request_id: RequestId | None) -> _Refused:

@@ -14,6 +14,7 @@ from functools import partial
 from . import http
 from .checks import Admitted, Table, check
 from .connection import Connection, Phase
+from .events import KEEP_ALIVE
 from .exchange import Exchange
 from .limits import Limits
 from .service import Service
@@ -174,11 +175,15 @@ class Reactor:
 
     # Reading.
 
-    def _read(self, connection: Connection) -> None:
+    def _read(self, connection: Connection, *, again: bool = False) -> None:
         if not connection.receive():
             self._drop(connection)
         elif connection.waits:
             self._advance(connection)
+            if connection.phase is Phase.BODY and not again:
+                # It mostly came with its head, and another round of the selector is
+                # another wait for the interpreter lock.
+                self._read(connection, again=True)
         elif len(connection.inbound) > _PIPELINED_BYTES:
             self._drop(connection)
 
@@ -240,15 +245,17 @@ class Reactor:
             # Retired while the body was on its way.
             self._refuse(connection, http.unauthorized())
             return
-        body = bytes(connection.inbound[: admitted.length])
+        with memoryview(connection.inbound) as whole, whole[: admitted.length] as view:
+            body = bytes(view)
         del connection.inbound[: admitted.length]
-        exchange = Exchange(admitted, body, connection, self._limits.deadline)
+        streams = http.accepts(admitted.head, "text/event-stream", named=True)
+        exchange = Exchange(admitted, body, connection, self._limits, streams=streams)
         connection.admitted = None
         connection.phase = Phase.BUSY
         connection.exchange = exchange
         # Which tool it calls, and so its own deadline, is known only later.
         shortest = exchange.arrived + admitted.registration.shortest_deadline
-        self._schedule(min(exchange.deadline, shortest))
+        self._schedule(min(exchange.deadline, exchange.beat, shortest))
         self._service.submit(exchange)
 
     # Answering.
@@ -308,11 +315,26 @@ class Reactor:
                     self._time_out(connection)
                 due = connection.due
             else:
-                if now >= exchange.deadline:
-                    self._service.expire(exchange)
-                due = exchange.deadline if connection.exchange is exchange else connection.due
+                due = self._watch(connection, exchange, now)
             if not connection.closed:
                 self._schedule(due)
+
+    def _watch(self, connection: Connection, exchange: Exchange, now: float) -> float:
+        """Do what is due for a request under way; return when to look again."""
+        if connection.outbound and now >= connection.due:
+            self._drop(connection)
+        elif now >= exchange.deadline:
+            self._service.expire(exchange)
+        elif now >= exchange.beat:
+            # Until its message is read, nobody knows whether it is a call.
+            pause = self._limits.stream_pause if exchange.call else self._limits.stream_after
+            exchange.beat = now + pause
+            if exchange.call is not None:
+                connection.push(exchange, KEEP_ALIVE)
+        if connection.exchange is not exchange:
+            return connection.due
+        due = min(exchange.deadline, exchange.beat)
+        return min(due, connection.due) if connection.outbound else due
 
     def _time_out(self, connection: Connection) -> None:
         unfinished = connection.phase is Phase.BODY or (

@@ -37,8 +37,10 @@ class Registration:
         deadlines = [each.deadline for each in catalog.tools.values() if each.deadline]
         self.shortest_deadline = min(deadlines, default=math.inf)
         """The shortest deadline that a tool sets, in seconds."""
-        self.answers: dict[tuple[str, str], str] = {}
+        self.answers: dict[tuple[str, str] | None, bytes] = {}
         """Answers of the protocol that never change for this catalog."""
+        self.mirrored: dict[str, frozenset[str]] = {}
+        """By tool, the header fields in which the protocol has clients repeat arguments."""
         self._lock = threading.Lock()
         self._calls: dict[int, Context] = {}
         self._cancelled = False

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from . import http
-from .exchange import Exchange
+from .events import ProgressEvents
+from .exchange import FAILURES, Exchange
 from .limits import Limits
 from .registration import Registration
 from .shares import Places, Slots
@@ -21,10 +23,8 @@ __all__ = ["Service"]
 
 # So that listing and pinging go on while every slot has a handler that hangs.
 _SPARE_WORKERS: Final = 2
-_MESSAGES: Final = {
-    "canceled": "The call was canceled.",
-    "deadline_exceeded": "The tool did not finish before its deadline.",
-}
+# What the front thread reads itself; the rest could hold it up.
+_SMALL: Final = 8 * 1024
 
 
 class Service:
@@ -36,9 +36,9 @@ class Service:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._workers = Workers(limits.running + _SPARE_WORKERS)
-        self._places = Places(limits.running + limits.waiting)
-        self._slots: Slots[Exchange] = Slots(limits.running)
+        self._workers = Workers(limits.running + limits.reserve + _SPARE_WORKERS)
+        self._places = Places(limits.running + limits.waiting, reserve=limits.reserve)
+        self._slots: Slots[Exchange] = Slots(limits.running, limits.reserve)
         self._lock = threading.Lock()
         self._protocol: Protocol | None = None
 
@@ -62,8 +62,23 @@ class Service:
         self._places.give(registration)
 
     def submit(self, exchange: Exchange) -> None:
-        """Have an exchange answered; it gives its place back by itself."""
-        self._workers.submit(partial(self._read, exchange))
+        """Have an exchange answered; it gives its place back by itself.
+
+        What needs no work is answered at once, here: beside a busy handler, every
+        thread that has to wake costs a wait for the interpreter lock.
+        """
+        protocol = self._protocol
+        if protocol is None or len(exchange.body) > _SMALL:
+            self._workers.submit(partial(self._read, exchange))
+            return
+        with self._answering(exchange):
+            answer = _understand(protocol, exchange)
+            if answer is None and exchange.request is not None:
+                answer = protocol.known(exchange.request, exchange.admitted.registration)
+            if answer is None:
+                self._workers.submit(partial(self._read, exchange))
+            else:
+                self._finish(exchange, answer)
 
     def expire(self, exchange: Exchange) -> None:
         """Answer an exchange whose deadline has passed."""
@@ -118,28 +133,39 @@ class Service:
             return self._protocol
 
     def _read(self, exchange: Exchange) -> None:
-        admitted = exchange.admitted
-        registration = admitted.registration
+        registration = exchange.admitted.registration
         if exchange.claimed:
             self._places.give(registration)
             return
+        with self._answering(exchange):
+            protocol = self._load()
+            result: http.Answer | ToolCall | None = _understand(protocol, exchange)
+            if exchange.request is not None:
+                result = protocol.serve(exchange.request, registration)
+                exchange.request = None
+        if isinstance(result, http.Answer):
+            self._finish(exchange, result)
+        elif result is not None:
+            self._queue(exchange, result)
+
+    @contextmanager
+    def _answering(self, exchange: Exchange) -> Iterator[None]:
         try:
-            result = self._load().read(admitted.head, exchange.body, registration)
+            yield
         except BaseException:
             self._finish(exchange, http.refusal(500))
             raise
-        exchange.body = b""
-        if isinstance(result, http.Answer):
-            self._finish(exchange, result)
-        else:
-            self._queue(exchange, result)
 
     def _queue(self, exchange: Exchange, ready: ToolCall) -> None:
         from ..tools.context import Context
 
-        deadline = exchange.arrived + (ready.tool.deadline or self._limits.deadline)
+        deadline = exchange.deadline_of(ready.tool.deadline or self._limits.deadline)
+        progress = None
+        if exchange.streams and ready.progress_token is not None:
+            push = partial(exchange.channel.push, exchange)
+            progress = ProgressEvents(ready.progress, push)
         exchange.call = ready
-        exchange.context = Context(ready.tool.name, deadline)
+        exchange.context = Context(ready.tool.name, deadline, on_progress=progress)
         exchange.deadline = deadline
         if self._slots.enter(exchange.admitted.registration, exchange):
             self._run(exchange)
@@ -190,8 +216,19 @@ class Service:
             exchange.channel.reply(answer)
 
 
+def _understand(protocol: Protocol, exchange: Exchange) -> http.Answer | None:
+    """Read a message once, and keep its request; return the answer to anything else."""
+    if exchange.request is None:
+        result = protocol.read(exchange.admitted.head, exchange.body)
+        exchange.body = b""
+        if isinstance(result, http.Answer):
+            return result
+        exchange.request = result
+    return None
+
+
 def _failed(exchange: Exchange, code: str) -> http.Answer:
     if exchange.call is None:
         # Its message is not read yet: there is no request to answer by id.
         return http.busy()
-    return exchange.call.failed(code, _MESSAGES[code])
+    return exchange.call.failed(code, FAILURES[code])

@@ -19,7 +19,8 @@ class Places:
 
     A sole owner may take all of them. Where there are several, each may hold at
     most twice of what is still free: whatever the others do, a newcomer finds
-    a place, and nobody needs a quota that idle owners would waste.
+    a place, and nobody needs a quota that idle owners would waste. The reserve is
+    for those that come after a sole owner has taken all, shared by the same rule.
 
     Safe to use from any thread.
     """
@@ -28,6 +29,8 @@ class Places:
     """How many places there are."""
     owners: int = 1
     """How many owners could ask; 0 and 1 mean a sole owner."""
+    reserve: int = 0
+    """How many places more there are, for owners with less than their share."""
     _held: Counter[Hashable] = field(default_factory=Counter[Hashable], init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -42,12 +45,20 @@ class Places:
             self._give(owner)
 
     def _take(self, owner: Hashable) -> bool:
+        held = self._held.get(owner, 0)
         free = self.limit - self._held.total()
-        held = self._held[owner]
-        if free <= 0 or (self.owners > 1 and held >= 2 * free):
+        if not self._may(held, free):
             return False
         self._held[owner] = held + 1
         return True
+
+    def _may(self, held: int, free: int) -> bool:
+        if self.owners <= 1:
+            return free > 0
+        if held < 2 * free:
+            return True
+        spare = self.reserve + min(free, 0)
+        return held * self.owners < self.limit and held < 2 * spare
 
     def _give(self, owner: Hashable) -> None:
         self._held[owner] -= 1
@@ -60,10 +71,11 @@ class Slots(Generic[Item]):
 
     Args:
         limit: How many may run at a time.
+        reserve: How many more, for owners that come late.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._places = Places(limit)
+    def __init__(self, limit: int, reserve: int = 0) -> None:
+        self._places = Places(limit, reserve=reserve)
         self._waiting: deque[tuple[Hashable, Item]] = deque()
         self._lock = threading.Lock()
 

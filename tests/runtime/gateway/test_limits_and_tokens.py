@@ -27,6 +27,10 @@ def test_the_default_limits_are_those_of_the_design() -> None:
         "write_timeout": 10.0,
         "deadline": 120.0,
         "shutdown": 10.0,
+        "reserve": 8,
+        "stream_after": 5.0,
+        "stream_pause": 15.0,
+        "silence": 240.0,
     }
 
 
