@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 
 from ..errors import AskTimeout, ToolcribError
 from ..messages.base import Address, Message, RequestFailed, Undelivered
+from ..runtime.signals import new_signal
 from ..runtime.tracing import Tracer
 
 __all__ = ["Inbox", "StoppedError"]
@@ -60,13 +60,12 @@ class Inbox:
 
     async def aask(self, to: Address, message: Message, timeout: float) -> Message:
         """Do as `ask`, without blocking the running event loop."""
+        signal = new_signal()
+        self._answer.add_done_callback(lambda _: signal.set())
         to.deliver(message, self.name)
-        waiting = asyncio.wrap_future(self._answer)
-        try:
-            answer = await asyncio.wait_for(waiting, timeout)
-        except TimeoutError:
-            raise _late(to, message, timeout) from None
-        return _checked(answer)
+        if not await signal.wait(timeout):
+            raise _late(to, message, timeout)
+        return _checked(self._answer.result())
 
 
 def _late(to: Address, message: Message, timeout: float) -> AskTimeout:

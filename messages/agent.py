@@ -32,12 +32,23 @@ class EventSink(Protocol):
     """Where a run's events and its result go; never blocks, safe in any thread."""
 
     @property
+    def paces(self) -> bool:
+        """Whether the provider may not run ahead of the consumer."""
+        ...
+
+    @property
     def listening(self) -> bool:
         """Whether anybody may still read what is published."""
         ...
 
     def publish(self, event: Event) -> None:
         """Take one event and stamp it with run, sequence and time."""
+        ...
+
+    def report_reads(self, to: Address) -> None:
+        """Have a sink that `paces` tell its run, as `EventsConsumed`, how many of
+        the published events need no more room: each once, when it is read, or
+        when it is clear that nobody will read it."""
         ...
 
     def finish(self, result: Result | None, error: BaseException | None) -> None:

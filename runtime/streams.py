@@ -1,24 +1,26 @@
 """The buffer between a run, which must never wait, and whoever reads its events.
 
 The run publishes from its own threads. One consumer reads, from a thread or
-from an asyncio loop. A consumer that is too slow loses content deltas only,
-and is told how many; everything else waits for it.
+from an event loop. A consumer that is too slow loses content deltas only, and
+is told how many; everything else waits for it. A stream that paces leaves
+nothing out: the run is told of each read, and the provider waits.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import cast, get_args
 
-from ..errors import AskTimeout, ToolcribError
+from ..errors import ApprovalError, AskTimeout, ToolcribError
+from ..messages.base import Address
 from ..messages.events import (
+    ApprovalRequest,
     Dropped,
     Event,
     ProcessInfo,
@@ -28,6 +30,8 @@ from ..messages.events import (
     Thinking,
 )
 from ..messages.results import Result
+from ..messages.run import EventsConsumed
+from .signals import Signal, new_signal
 
 __all__ = ["EventStream"]
 
@@ -48,12 +52,27 @@ class EventStream:
         run_id: The run's id, for every event.
         thread_key: The key of the run's thread, ``None`` outside a thread.
         capacity: How many events may wait before content deltas are left out.
+        paces: Whether nothing is left out, and the run told what was read.
+        answers: Whether its reader is who decides approvals. A request that
+            nobody will read any more is then denied.
     """
 
-    def __init__(self, run_id: str, thread_key: str | None, capacity: int = 1024) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        thread_key: str | None,
+        capacity: int = 1024,
+        *,
+        paces: bool = False,
+        answers: bool = True,
+    ) -> None:
         self._run_id = run_id
         self._thread_key = thread_key
         self._capacity = capacity
+        self._paces = paces
+        self._answers = answers
+        self._run: Address | None = None
+        self._unreported = 0
         # Reentrant, since an abandoned coroutine may be collected, and so leave
         # `aget`, in a thread that is just publishing.
         self._lock = threading.RLock()
@@ -68,7 +87,7 @@ class EventStream:
         self._result: Result | None = None
         self._error: BaseException | None = None
         self._traceback: TracebackType | None = None
-        self._waiters: set[_LoopSignal] = set()
+        self._waiters: set[Signal] = set()
 
     @property
     def finished(self) -> bool:
@@ -79,6 +98,24 @@ class EventStream:
     def listening(self) -> bool:
         """Whether anybody may still read what is published."""
         return not self._ended
+
+    @property
+    def paces(self) -> bool:
+        """Whether nothing is left out, and the run told what was read."""
+        return self._paces
+
+    def report_reads(self, to: Address) -> None:
+        """Have a stream that paces tell a run what needs no more room.
+
+        Gets `EventsConsumed`, now and then, until `finish`: each published
+        event is counted once, when it is read or when nobody will read it.
+
+        Args:
+            to: The run.
+        """
+        with self._lock:
+            self._run = to
+        self._count(0)
 
     def publish(self, event: Event) -> None:
         """Take one event, stamped with run, thread, sequence and time. Never blocks.
@@ -92,18 +129,12 @@ class EventStream:
         """
         now = datetime.now(UTC)
         with self._lock:
-            if self._ended:
-                return
-            if self._is_full() and _is_content(event):
-                self._sequence += 1
-                self._left_out += 1
-                return
-            self._report_left_out(now)
-            self._append(event, now)
-            self._ended = isinstance(event, RunFinished)
-            wake = self._take_wake()
+            ended = self._ended
+            wake = None if ended else self._keep(event, now)
         if wake is not None:
             wake()
+        if ended:
+            self._unread((event,))
 
     def finish(self, result: Result | None, error: BaseException | None) -> None:
         """End the stream. Never blocks; the first call decides, later ones do nothing.
@@ -140,12 +171,14 @@ class EventStream:
         waits in another thread sees the end.
         """
         with self._lock:
+            unread = tuple(self._events)
             self._events.clear()
             self._left_out = 0
             self._ended = True
             wake = self._take_wake()
         if wake is not None:
             wake()
+        self._unread(unread)
 
     def get(self, timeout: float | None = None) -> Event | None:
         """Return the next event, ``None`` at the end; waits in this thread.
@@ -157,24 +190,10 @@ class EventStream:
             AskTimeout: No event came in time; none is lost.
             ToolcribError: Another reader waits for this stream's next event.
         """
-        with self._lock:
-            self._refuse_second_reader()
-            if self._is_ready():
-                return self._take()
-            ready = threading.Event()
-            self._start_waiting(ready.set)
-        try:
-            ready.wait(timeout)
-        except BaseException:
-            with self._lock:
-                self._stop_waiting()
-            raise
-        with self._lock:
-            self._stop_waiting()
-            if self._is_ready():
-                return self._take()
-        msg = f"run {self._run_id} had no event within {timeout:g} s; ask again or cancel it."
-        raise AskTimeout(msg)
+        event = self._wait(timeout)
+        if event is not None:
+            self._count(1)
+        return event
 
     async def aget(self) -> Event | None:
         """Return the next event, ``None`` at the end; waits in the running loop.
@@ -185,25 +204,10 @@ class EventStream:
         Raises:
             ToolcribError: Another reader waits for this stream's next event.
         """
-        with self._lock:
-            self._refuse_second_reader()
-            self._reads += 1
-            ready = self._is_ready()
-            if ready and self._reads % _BURST:
-                return self._take()
-            signal = _LoopSignal()
-            self._start_waiting(signal.set)
-        if ready:
-            signal.set()
-        try:
-            await signal.wait()
-        except BaseException:
-            with self._lock:
-                self._stop_waiting()
-            raise
-        with self._lock:
-            self._stop_waiting()
-            return self._take()
+        event = await self._await()
+        if event is not None:
+            self._count(1)
+        return event
 
     def wait_result(self, timeout: float | None = None) -> Result:
         """Return the run's result, whether or not its events were read.
@@ -230,7 +234,7 @@ class EventStream:
         Raises:
             BaseException: The error that the run finished with.
         """
-        signal = _LoopSignal()
+        signal = new_signal()
         with self._lock:
             done = self._done.is_set()
             if not done:
@@ -249,11 +253,87 @@ class EventStream:
             raise self._error.with_traceback(self._traceback)
         return cast("Result", self._result)
 
+    def _wait(self, timeout: float | None) -> Event | None:
+        with self._lock:
+            self._refuse_second_reader()
+            if self._is_ready():
+                return self._take()
+            ready = threading.Event()
+            self._start_waiting(ready.set)
+        try:
+            ready.wait(timeout)
+        except BaseException:
+            with self._lock:
+                self._stop_waiting()
+            raise
+        with self._lock:
+            self._stop_waiting()
+            if self._is_ready():
+                return self._take()
+        msg = f"run {self._run_id} had no event within {timeout:g} s; ask again or cancel it."
+        raise AskTimeout(msg)
+
+    async def _await(self) -> Event | None:
+        with self._lock:
+            self._refuse_second_reader()
+            self._reads += 1
+            ready = self._is_ready()
+            if ready and self._reads % _BURST:
+                return self._take()
+            signal = new_signal()
+            self._start_waiting(signal.set)
+        if ready:
+            signal.set()
+        try:
+            await signal.wait()
+        except BaseException:
+            with self._lock:
+                self._stop_waiting()
+            raise
+        with self._lock:
+            self._stop_waiting()
+            return self._take()
+
+    def _unread(self, events: Iterable[Event]) -> None:
+        """Take care of events that nobody will read: not with the lock held."""
+        unread = tuple(events)
+        self._count(len(unread))
+        if not self._answers:
+            return
+        for event in unread:
+            if isinstance(event, ApprovalRequest):
+                with suppress(ApprovalError):  # it is settled, and so all is well
+                    event.deny("nobody reads the events of this run")
+
+    def _count(self, read: int) -> None:
+        """Count what needs no more room, and tell the run of it in batches."""
+        if not self._paces:
+            return
+        with self._lock:
+            self._unreported += read
+            run, due = self._run, self._unreported
+            enough = not self._events or due >= _BURST
+            if run is None or not due or not enough or self._done.is_set():
+                return
+            self._unreported = 0
+        run.deliver(EventsConsumed(due), "host")
+
     # What follows is called with the lock held.
+
+    def _keep(self, event: Event, now: datetime) -> Callable[[], None] | None:
+        """Put one event where the reader finds it; return how to wake that one."""
+        if self._is_full() and _is_content(event):
+            self._sequence += 1
+            self._left_out += 1
+            return None
+        self._report_left_out(now)
+        self._append(event, now)
+        self._ended = isinstance(event, RunFinished)
+        return self._take_wake()
 
     def _is_full(self) -> bool:
         # The report of what was left out takes a place as well.
-        return len(self._events) + bool(self._left_out) >= self._capacity
+        return not self._paces and len(self._events) + bool(self._left_out) >= self._capacity
 
     def _is_ready(self) -> bool:
         return bool(self._events) or self._ended
@@ -295,26 +375,6 @@ class EventStream:
                 "read a stream from one place at a time."
             )
             raise ToolcribError(msg)
-
-
-class _LoopSignal:
-    """Wakes one coroutine, from any thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[None] = self._loop.create_future()
-
-    def set(self) -> None:
-        # Raised by a closed loop only, in which nobody is left to be woken.
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._resolve)
-
-    async def wait(self) -> None:
-        await self._future
-
-    def _resolve(self) -> None:
-        if not self._future.done():
-            self._future.set_result(None)
 
 
 def _is_content(event: Event) -> bool:
