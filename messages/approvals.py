@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
+from .frozen import FrozenMap
 from .policy import ApprovalKind
 
 __all__ = ["Ask", "Choice", "Decider", "Decision", "Outcome", "Responder"]
@@ -46,7 +46,7 @@ class Ask:
     """The id of the call that it is about; may be empty."""
     hosted: bool = False
     """Whether that is one of the Agent's own tools."""
-    arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    arguments: Mapping[str, Any] = field(default_factory=FrozenMap)
     """The arguments of that call."""
     choices: tuple[Choice, ...] = ()
     """The answers that a question suggests."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Literal
 
 from .approvals import Choice, Decider, Outcome, Responder
+from .frozen import FrozenMap
 from .policy import ApprovalKind
 from .results import Usage
 
@@ -38,10 +38,6 @@ Phase = Literal["start", "delta", "end"]
 """Where in its life a piece of text or thinking is."""
 
 _NEVER = datetime.fromtimestamp(0, UTC)
-
-
-def _no_data() -> Mapping[str, Any]:
-    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +140,7 @@ class Notice(EventBase):
     """A dotted word, such as ``provider.record`` or ``thread.rebound``."""
     message: str
     """One sentence for people."""
-    data: Mapping[str, Any] = field(default_factory=_no_data)
+    data: Mapping[str, Any] = field(default_factory=FrozenMap)
     """Details, JSON values only."""
 
 
@@ -183,7 +179,7 @@ class ApprovalRequest(EventBase):
     """The id of the `ToolCall` that it is about; may be empty."""
     hosted: bool = False
     """Whether that is one of this Agent's own tools."""
-    arguments: Mapping[str, Any] = field(default_factory=_no_data)
+    arguments: Mapping[str, Any] = field(default_factory=FrozenMap)
     """The arguments of that call; for a plan or a question what it holds."""
     choices: tuple[Choice, ...] = ()
     """The answers that a question suggests."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from .events import ApprovalRequest
+from .frozen import FrozenMap
 from .policy import Policy
 from .resources import Identity, McpServer, Skill
 from .services import RunService
@@ -50,7 +50,7 @@ class RunOptions:
     which it waits for a tool or an approval left out; ``None`` for no limit."""
     spawn: bool = False
     """Whether the run needs a provider process of its own."""
-    metadata: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    metadata: Mapping[str, str] = field(default_factory=FrozenMap)
     """The application's own labels, which come back in the result."""
     identity: Identity | None = None
     """On whose behalf the run is made."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
+
+from .frozen import FrozenMap
 
 __all__ = ["HttpServer", "Identity", "McpServer", "Skill", "StdioServer"]
-
-
-def _none() -> Mapping[str, str]:
-    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +52,7 @@ class StdioServer:
     """What to start."""
     args: tuple[str, ...] = ()
     """Its arguments."""
-    env: Mapping[str, str] = field(default_factory=_none, repr=False)
+    env: Mapping[str, str] = field(default_factory=FrozenMap, repr=False)
     """Further variables of its environment."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Literal
+
+from .frozen import FrozenMap
 
 __all__ = ["Result", "RunReason", "TranscriptItem", "TranscriptKind", "Usage"]
 
@@ -101,7 +102,7 @@ class Result:
     """The last 64 KiB that the process wrote to standard error."""
     stdout: str = field(default="", repr=False)
     """The last 4 MiB of whole lines that it wrote to standard output, masked."""
-    metadata: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    metadata: Mapping[str, str] = field(default_factory=FrozenMap)
     """The application's own labels of the run."""
     transcript: tuple[TranscriptItem, ...] = field(default=(), repr=False)
     """What was said and done, in order, whether or not events were read."""

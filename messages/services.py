@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from .events import Event
+from .frozen import FrozenMap
 from .resources import Identity, McpServer
 
 __all__ = ["Attachment", "RunInfo", "RunService"]
@@ -36,9 +36,7 @@ class RunInfo:
 class Attachment:
     """What a service brings to its run."""
 
-    environment: Mapping[str, str] = field(
-        default_factory=lambda: MappingProxyType({}), repr=False
-    )
+    environment: Mapping[str, str] = field(default_factory=FrozenMap, repr=False)
     """Variables for the provider's process. Their values count as secrets:
     they are masked in all that the process prints."""
     mcp: tuple[McpServer, ...] = ()
