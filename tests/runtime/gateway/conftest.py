@@ -191,14 +191,16 @@ class Counter:
             body["params"] = params
         return self.ask(self.request(json.dumps(body).encode(), **head))
 
-    def modern(self, method: str, params: Mapping[str, Any] | None = None) -> Reply:
+    def modern(
+        self, method: str, params: Mapping[str, Any] | None = None, fields: Sequence[str] = ()
+    ) -> Reply:
         """Send a JSON-RPC request of the modern era on a new connection."""
         meta = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {},
         }
         given = dict(params or {})
-        extra = [f"MCP-Protocol-Version: {MODERN}", f"Mcp-Method: {method}"]
+        extra = [f"MCP-Protocol-Version: {MODERN}", f"Mcp-Method: {method}", *fields]
         if "name" in given:
             extra.append(f"Mcp-Name: {given['name']}")
         return self.message(method, {**given, "_meta": meta}, extra=extra)

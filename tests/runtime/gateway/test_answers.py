@@ -137,6 +137,45 @@ def test_modern_fields_have_to_agree_with_the_body(counter: Counter) -> None:
     assert "mcp-name" in reply.json["error"]["message"]
 
 
+ROUTED = {
+    "type": "object",
+    "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "count": {"type": "integer"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fields", "status"),
+    [
+        ({"region": "eu"}, ["Mcp-Param-Region: eu"], 200),
+        ({"region": "é"}, ["mcp-param-region: =?base64?w6k=?="], 200),
+        ({"count": 1}, [], 200),
+        ({"region": "eu", "count": 1}, ["Mcp-Param-Region: eu", "Mcp-Param-Count: 2"], 200),
+        ({"region": "eu"}, [], 400),
+        ({"region": "eu"}, ["Mcp-Param-Region: us"], 400),
+        ({}, ["Mcp-Param-Region: eu"], 400),
+        ({"region": "eu"}, ["Mcp-Param-Region: eu", "Mcp-Param-Region: eu"], 400),
+        ({"region": "eu"}, ["Mcp-Param-Region: us", "Mcp-Param-Region: eu"], 400),
+    ],
+)
+def test_fields_that_repeat_arguments_have_to_agree_with_them(
+    open_counter: Opener, arguments: dict[str, Any], fields: list[str], status: int
+) -> None:
+    def route(region: str = "", count: int = 0) -> str:
+        return region * count
+
+    counter = open_counter(tool.define("route", "Route.", route, input_schema=ROUTED))
+
+    for _ in range(2):
+        reply = counter.modern("tools/call", {"name": "route", "arguments": arguments}, fields)
+        assert reply.status == status
+        assert ("error" in reply.json) == (status == 400)
+        assert reply.json["id"] == 1
+    assert counter.call("route", arguments).status == 200, "the older revisions know none"
+
+
 @pytest.mark.parametrize("method", ["notifications/initialized", "notifications/unknown"])
 def test_a_notification_is_accepted_without_a_body(counter: Counter, method: str) -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": method}).encode()

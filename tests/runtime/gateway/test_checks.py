@@ -30,6 +30,7 @@ FAULTS: list[tuple[int, dict[str, Any]]] = [
     (404, {"target": "/other"}),
     (405, {"method": "PUT"}),
     (415, {"content_type": "text/plain"}),
+    (406, {"extra": ["Accept: text/event-stream"]}),
     (413, {"length": 1001}),
 ]
 
@@ -143,6 +144,29 @@ def test_the_charset_of_json_does_not_matter(counter: Counter) -> None:
     reply = counter.call("echo", {"text": "é"}, content_type="Application/JSON; charset=utf-8")
 
     assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    ("accepts", "status"),
+    [
+        ([], 200),
+        (["application/json, text/event-stream"], 200),
+        (["text/event-stream", "Application/JSON;q=0.1"], 200),
+        (["*/*"], 200),
+        (["text/html, application/*;q=0.5"], 200),
+        ([""], 406),
+        (["text/html"], 406),
+        (["application/json;q=0, */*"], 406),
+        (["application/jsonp"], 406),
+        ([";;q=,,*"], 406),
+    ],
+)
+def test_an_answer_in_json_must_be_acceptable(
+    counter: Counter, accepts: list[str], status: int
+) -> None:
+    extra = [f"Accept: {accept}" for accept in accepts]
+
+    assert counter.call("echo", {"text": "hi"}, extra=extra).status == status
 
 
 @pytest.mark.parametrize("extra", [[], ["Transfer-Encoding: chunked"]])
