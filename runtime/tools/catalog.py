@@ -20,6 +20,12 @@ _HINTS = {
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
 }
+# Claude Code gives its model the first 2 KB of a longer result, and a file with
+# the whole; a tool may ask for more characters, up to a ceiling.
+_INLINE_HINT = "anthropic/maxResultSizeChars"
+_INLINE_DEFAULT = 50_000
+_INLINE_CEILING = 500_000
+_WRAPPING = len('{"result":}')
 
 
 class Catalog:
@@ -94,6 +100,14 @@ def _claims(annotations: ToolAnnotations) -> dict[str, bool]:
     return {name: claim for name, claim in claims.items() if claim is not None}
 
 
+def _inline_size(tool: Tool) -> int | None:
+    """Return the characters of a result that its host wants the model to see whole."""
+    if tool.output_limit is None:
+        return None
+    size = tool.output_limit + _WRAPPING
+    return min(size, _INLINE_CEILING) if size > _INLINE_DEFAULT else None
+
+
 def _facts(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
@@ -111,6 +125,7 @@ def _descriptor(tool: Tool) -> dict[str, Any]:
     title = {} if tool.title is None else {"title": tool.title}
     # Older revisions of the protocol have the title among the annotations.
     annotations = title | hints
+    size = _inline_size(tool)
     return {
         "name": tool.name,
         **title,
@@ -118,4 +133,5 @@ def _descriptor(tool: Tool) -> dict[str, Any]:
         "inputSchema": tool.input_schema,
         "outputSchema": tool.output_schema,
         **({"annotations": annotations} if annotations else {}),
+        **({} if size is None else {"_meta": {_INLINE_HINT: size}}),
     }

@@ -110,6 +110,22 @@ def test_a_listing_has_the_shape_of_the_protocol() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("limit", "asked"),
+    [(49_990, 50_001), (120_000, 120_011), (499_989, 500_000), (4_000_000, 500_000)],
+)
+def test_a_limit_above_what_claude_code_shows_whole_is_asked_for(limit: int, asked: int) -> None:
+    # 11 more, for the object that a result is under; 500,000 is that client's ceiling.
+    (listed,) = Catalog([named(output_limit=limit)]).listing()
+    assert listed["_meta"] == {"anthropic/maxResultSizeChars": asked}
+
+
+@pytest.mark.parametrize("limit", [None, 1, 20_000, 49_989])
+def test_no_size_is_asked_for_where_it_would_only_lower_what_is_shown(limit: int | None) -> None:
+    (listed,) = Catalog([named(output_limit=limit)]).listing()
+    assert "_meta" not in listed
+
+
 def test_the_fingerprint_follows_all_that_a_model_sees_and_nothing_else() -> None:
     def print_of(**options: Any) -> str:
         return Catalog([named(**options)]).fingerprint
