@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import tool as tool
     from .actors.system import System
-    from .agent import Agent, Thread
+    from .agent import Agent
     from .errors import (
         AgentClosedError,
         ApprovalDetachedError,
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
         ToolCall,
         ToolResult,
     )
+    from .messages.options import (
+        ApprovalCallback,
+    )
     from .messages.policy import (
         Approvals,
         Policy,
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
     from .messages.resources import (
         HttpServer,
         Identity,
+        McpServer,
         Skill,
         StdioServer,
     )
@@ -83,6 +87,13 @@ if TYPE_CHECKING:
         RunInfo,
         RunService,
     )
+    from .options import (
+        AgentKeywords,
+        AgentOptions,
+        Options,
+        SharedKeywords,
+    )
+    from .runner import Runner
     from .runtime.drivers.claude import Claude
     from .runtime.drivers.codebuddy import CodeBuddy
     from .runtime.drivers.codex import Codex
@@ -97,6 +108,7 @@ if TYPE_CHECKING:
     from .runtime.threads.memory import MemoryStore
     from .runtime.tracing import Tracer
     from .stream import Stream
+    from .thread import Thread
 
 __version__ = "0.1.0"
 
@@ -104,7 +116,7 @@ __version__ = "0.1.0"
 # application pays for nothing that it does not use.
 _HOME = {
     "actors.system": ["System"],
-    "agent": ["Agent", "Thread"],
+    "agent": ["Agent"],
     "errors": [
         "AgentClosedError",
         "ApprovalDetachedError",
@@ -133,8 +145,9 @@ _HOME = {
         "UnsupportedError",
     ],
     "messages.approvals": ["Choice"],
+    "messages.options": ["ApprovalCallback"],
     "messages.policy": ["Approvals", "Policy"],
-    "messages.resources": ["HttpServer", "Identity", "Skill", "StdioServer"],
+    "messages.resources": ["HttpServer", "Identity", "McpServer", "Skill", "StdioServer"],
     "messages.services": ["Attachment", "RunInfo", "RunService"],
     "messages.events": [
         "ApprovalRequest",
@@ -153,6 +166,8 @@ _HOME = {
     ],
     "messages.results": ["Result", "RunReason", "TranscriptItem", "Usage"],
     "messages.secret": ["Secret"],
+    "options": ["AgentKeywords", "AgentOptions", "Options", "SharedKeywords"],
+    "runner": ["Runner"],
     "runtime.drivers.claude": ["Claude"],
     "runtime.drivers.codebuddy": ["CodeBuddy"],
     "runtime.drivers.codex": ["Codex"],
@@ -163,6 +178,7 @@ _HOME = {
     "runtime.threads.memory": ["MemoryStore"],
     "runtime.tracing": ["Tracer"],
     "stream": ["Stream"],
+    "thread": ["Thread"],
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 _MODULES = ("errors", "testing", "tool")
@@ -170,6 +186,9 @@ _MODULES = ("errors", "testing", "tool")
 __all__ = [
     "Agent",
     "AgentClosedError",
+    "AgentKeywords",
+    "AgentOptions",
+    "ApprovalCallback",
     "ApprovalDetachedError",
     "ApprovalError",
     "ApprovalExpiredError",
@@ -200,8 +219,10 @@ __all__ = [
     "InvalidOutputError",
     "LeaseLostError",
     "Limits",
+    "McpServer",
     "MemoryStore",
     "Notice",
+    "Options",
     "Policy",
     "ProcessInfo",
     "ProfileError",
@@ -214,8 +235,10 @@ __all__ = [
     "RunReason",
     "RunService",
     "RunStarted",
+    "Runner",
     "Secret",
     "ServerConflictError",
+    "SharedKeywords",
     "Skill",
     "StdioServer",
     "StoreError",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .errors import AskTimeout, ConfigurationError, GatewayError, RunError, ThreadError
+from .errors import ConfigurationError, GatewayError, RunError, ThreadError
 from .messages.agent import CancelRun
 from .messages.base import Address
 from .messages.events import Event
 from .messages.results import Result, RunReason
+from .runtime.signals import shielded
 from .runtime.streams import EventStream
 
 if TYPE_CHECKING:
@@ -26,9 +26,15 @@ _CLOSE_TIMEOUT = 30.0
 class Stream:
     """The events of one run and its result; for one consumer.
 
-    Iterate it with ``for`` or ``async for``. As a context manager, in either
-    world, it cancels the run at the end if it still goes on. Dropping it
-    cancels the run too.
+    Iterate it with ``for`` or ``async for``, in a loop of asyncio or trio. As a
+    context manager, in either world, it cancels the run at the end if it still
+    goes on. Dropping it cancels the run too, and so does leaving an iteration
+    early, where nothing else holds it.
+
+    Whoever reads too slowly loses pieces of text and thinking, and is told so
+    by `Dropped`; an Agent with ``blocking_events`` lets the provider wait
+    instead. An `ApprovalRequest` is never lost: it waits to be read, and is
+    denied where it is clear that nobody will read it.
     """
 
     def __init__(
@@ -76,12 +82,15 @@ class Stream:
         """
         return self._events.wait_result(timeout)
 
-    async def aresult(self) -> Result:
+    async def aresult(self, timeout: float | None = None) -> Result:
         """Do as `result`, without blocking the running event loop."""
-        return await self._events.await_result()
+        return await self._events.await_result(timeout)
 
     def discard(self) -> None:
-        """Forget the events that wait and those to come; the result stays to be had."""
+        """Forget the events that wait and those to come; the result stays to be had.
+
+        Denies the requests for approval among them, unless a callback decides.
+        """
         self._events.discard()
 
     def cancel(self) -> None:
@@ -114,12 +123,8 @@ class Stream:
         traceback: TracebackType | None,
     ) -> None:
         self.cancel()
-        with suppress(RunError, ConfigurationError, ThreadError, GatewayError):
-            try:
-                await asyncio.wait_for(self.aresult(), _CLOSE_TIMEOUT)
-            except TimeoutError:
-                msg = f"run {self._run_id} did not end within {_CLOSE_TIMEOUT:g} s."
-                raise AskTimeout(msg) from None
+        with shielded(), suppress(RunError, ConfigurationError, ThreadError, GatewayError):
+            await self.aresult(_CLOSE_TIMEOUT)
 
 
 def _abandon(system: System, address: Address, run_id: str, events: EventStream) -> None:

@@ -222,16 +222,16 @@ class EventStream:
             BaseException: The error that the run finished with.
         """
         if not self._done.wait(timeout):
-            msg = f"run {self._run_id} is still going after {timeout:g} s; wait on or cancel it."
-            raise AskTimeout(msg)
+            raise self._late(timeout)
         return self._outcome()
 
-    async def await_result(self) -> Result:
+    async def await_result(self, timeout: float | None = None) -> Result:
         """Return the run's result as `wait_result` does, waiting in the running loop.
 
         Any number of coroutines, in any loops, may wait.
 
         Raises:
+            AskTimeout: The run has not finished in time; it goes on.
             BaseException: The error that the run finished with.
         """
         signal = new_signal()
@@ -241,11 +241,17 @@ class EventStream:
                 self._waiters.add(signal)
         if not done:
             try:
-                await signal.wait()
+                done = await signal.wait(timeout)
             finally:
                 with self._lock:
                     self._waiters.discard(signal)
+        if not done:
+            raise self._late(timeout)
         return self._outcome()
+
+    def _late(self, timeout: float | None) -> AskTimeout:
+        msg = f"run {self._run_id} is still going after {timeout:g} s; wait on or cancel it."
+        return AskTimeout(msg)
 
     def _outcome(self) -> Result:
         if self._error is not None:
