@@ -6,6 +6,7 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from typing_extensions import NoDefault
 from typing_inspection import typing_objects
 
 __all__ = ["key_of", "owner_variables", "substituted", "variables_of"]
@@ -14,8 +15,17 @@ Variables = Mapping[Any, Any]
 
 
 def variables_of(parameters: Iterable[Any], arguments: Iterable[Any]) -> dict[Any, Any]:
-    """Return what each type variable stands for."""
-    return dict(zip(parameters, arguments, strict=False))
+    """Return what each type variable stands for, by its default where no type is given."""
+    found: dict[Any, Any] = {}
+    given = iter(arguments)
+    for parameter in parameters:
+        default = getattr(parameter, "__default__", NoDefault)
+        argument = next(given, default)
+        if argument is default:  # also where typing has put it, for Box[int] of two
+            argument = substituted(default, found)
+        if not typing_objects.is_nodefault(argument):
+            found[parameter] = argument
+    return found
 
 
 def substituted(annotation: Any, variables: Variables) -> Any:
@@ -36,12 +46,7 @@ def owner_variables(annotation: Any) -> dict[type, Variables]:
     """
     cls = typing.get_origin(annotation) or annotation
     found: dict[type, Variables] = {}
-    arguments = typing.get_args(annotation)
-    mine = variables_of(getattr(cls, "__parameters__", ()), arguments)
-    for parameter in getattr(cls, "__parameters__", ()):
-        default = getattr(parameter, "__default__", None)
-        if parameter not in mine and default is not None and not _is_missing(default):
-            mine[parameter] = default
+    mine = variables_of(getattr(cls, "__parameters__", ()), typing.get_args(annotation))
     found[cls] = mine
     for base in cls.__dict__.get("__orig_bases__", cls.__bases__):
         origin = typing.get_origin(base) or base
@@ -59,7 +64,3 @@ def key_of(annotation: Any) -> Any:
     except TypeError:  # something in an Annotated
         return repr(annotation)
     return annotation
-
-
-def _is_missing(default: Any) -> bool:
-    return typing_objects.is_nodefault(default)

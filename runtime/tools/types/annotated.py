@@ -147,13 +147,13 @@ def alias_value(annotation: Any, builder: Builder, where: str) -> Shape | None:
     if not typing_objects.is_typealiastype(alias):
         return None
     arguments = typing.get_args(annotation)
-    if len(arguments) != len(alias.__type_params__):
+    mapping = variables_of(alias.__type_params__, arguments)
+    if len(arguments) > len(mapping) or len(mapping) < len(alias.__type_params__):
         msg = f"{type_name(annotation)} is generic; write the types that it is used with"
         raise builder.refused(where, msg)
 
     def build() -> Shape:
         target = alias_target(alias, builder.scope, builder.tool)
-        mapping = variables_of(alias.__type_params__, arguments)
         return builder.shape(substituted(target, mapping), where)
 
     return builder.named(key_of(annotation), alias.__name__, build)
