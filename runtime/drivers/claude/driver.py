@@ -12,10 +12,9 @@ from ....messages.turn import HostedServer, Launch
 from ...profiles.clone import Clone
 from ...profiles.mcp_json import put_server
 from ..environment import child_environment
-from ..interface import Dialect, Driver, Preflight, TurnRequest
+from ..interface import Decision, Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
-from ..stream_json.control import Decision
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.flags import SHORT
 from ..stream_json.launch import arguments, server_entry
@@ -40,9 +39,10 @@ _STARTUP = {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "30000"}
 
 def _approval(decision: Decision, call_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     del call_id
-    if decision.allowed:
+    if decision.approved:
         return {"behavior": "allow", "updatedInput": arguments}
-    return {"behavior": "deny", "message": decision.reason}
+    denied = {"behavior": "deny", "message": decision.reason}
+    return {**denied, "interrupt": True} if decision.interrupt else denied
 
 
 _FLAVOR = Flavor(name="Claude Code", approval=_approval)

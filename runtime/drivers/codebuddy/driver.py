@@ -13,10 +13,9 @@ from ...profiles.clone import Clone
 from ...profiles.files import is_there, reported
 from ...profiles.mcp_json import check_servers, put_server
 from ..environment import child_environment
-from ..interface import Dialect, Driver, Preflight, TurnRequest
+from ..interface import Decision, Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
-from ..stream_json.control import Decision
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.launch import arguments, server_entry
 from ..stream_json.profile import conversation_files, project_files
@@ -41,12 +40,12 @@ _LONGEST_NAME = 255
 
 
 def _approval(decision: Decision, call_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    if decision.allowed:
+    if decision.approved:
         return {"allowed": True, "updatedInput": arguments, "tool_use_id": call_id}
     return {
         "allowed": False,
         "reason": decision.reason,
-        "interrupt": False,
+        "interrupt": decision.interrupt,
         "tool_use_id": call_id,
     }
 

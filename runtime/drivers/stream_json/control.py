@@ -1,44 +1,14 @@
-"""Frames for the process's standard input, and who decides what it asks."""
+"""Frames for the process's standard input."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from ..interface import Write
-from .records import Call
 
-__all__ = ["Decide", "Decision", "answer", "hosted_only", "refusal", "request", "user_frame"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """Whether a tool call may be made."""
-
-    allowed: bool
-    """Whether it may."""
-    reason: str = ""
-    """Why not, for the model."""
-
-
-Decide = Callable[[Call], Decision]
-"""Decides on a call that the provider asks about; called on the dialect's thread."""
-
-
-def hosted_only(call: Call) -> Decision:
-    """Allow the Agent's own tools: installing them was the host's consent.
-
-    What the profile allows the provider does not ask about; so the rest is
-    what a CLI without a terminal refuses.
-    """
-    if call.hosted:
-        return Decision(allowed=True)
-    return Decision(
-        allowed=False,
-        reason=f"Nobody is here to allow {call.name}, and the settings do not. Go on without it.",
-    )
+__all__ = ["answer", "refusal", "request", "user_frame"]
 
 
 def user_frame(prompt: str) -> Write:

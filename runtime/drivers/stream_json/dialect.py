@@ -9,10 +9,21 @@ from typing import Any, Literal
 from ....messages.events import Event, Notice, Phase, TextDelta, Thinking, ToolCall, ToolResult
 from ....messages.results import Usage
 from ....messages.turn import HostedServer, ProcessExit, TurnOutcome
-from ..interface import CloseInput, Dialect, Emit, Finished, Step, Stop, TurnRequest
+from ..interface import (
+    Ask,
+    CloseInput,
+    Decision,
+    Dialect,
+    Emit,
+    Finished,
+    Step,
+    Stop,
+    TurnRequest,
+)
 from ..json_lines import JsonLines
+from .asking import Approval, Asking
 from .background import Background
-from .control import Decide, Decision, answer, hosted_only, refusal, request, user_frame
+from .control import refusal, request, user_frame
 from .records import (
     Call,
     blocks_of,
@@ -51,9 +62,8 @@ class Flavor:
 
     name: str
     """The provider, as messages should name it."""
-    approval: Callable[[Decision, str, Mapping[str, Any]], Mapping[str, Any]]
-    """Makes the answer to ``can_use_tool`` from a decision, the call's id and
-    its arguments."""
+    approval: Approval
+    """Makes the answer to what it asks."""
     initialize: Mapping[str, Any] | None = None
     """The control request to begin with, if there is one."""
     double_encoded: bool = False
@@ -72,17 +82,15 @@ class StreamJsonDialect(Dialect):
         flavor: The provider's ways.
         command: The command, as messages should name it.
         turn: What is asked.
-        decide: Decides on calls that the provider asks about.
     """
 
-    def __init__(
-        self, flavor: Flavor, *, command: str, turn: TurnRequest, decide: Decide = hosted_only
-    ) -> None:
+    def __init__(self, flavor: Flavor, *, command: str, turn: TurnRequest) -> None:
         self._flavor = flavor
         self._prompt = turn.prompt
         self._server: HostedServer | None = turn.server
-        self._decide = decide
         self._turn = Turn(command=command, resume=turn.resume)
+        key = turn.server.key if turn.server else None
+        self._asking = Asking(flavor.name, flavor.approval, key)
         self._lines = JsonLines()
         self._background = Background()
         self._subagents = Subagents()
@@ -100,7 +108,7 @@ class StreamJsonDialect(Dialect):
             "stream_event": self._stream_event,
             "control_request": self._control_request,
             "control_response": self._control_response,
-            "control_cancel_request": _nothing,
+            "control_cancel_request": self._asking.withdrawn,
             "file-history-snapshot": _nothing,
             "keep_alive": _nothing,
             "result": self._result,
@@ -123,6 +131,10 @@ class StreamJsonDialect(Dialect):
             return (Emit(notice),)
         reader = self._readers.get(text_of(taken, "type"), self._unknown)
         return tuple(reader(taken))
+
+    def decided(self, ask: Ask, decision: Decision) -> tuple[Step, ...]:
+        """Answer what the provider had asked."""
+        return tuple(self._asking.decided(ask, decision))
 
     def ended(self, exit: ProcessExit) -> TurnOutcome:
         """Judge the turn from its records and the exit code together."""
@@ -192,6 +204,7 @@ class StreamJsonDialect(Dialect):
             return []
         self._calls[call.id] = call
         self._subagents.called(call)
+        self._asking.called(call)
         event = ToolCall(
             call_id=call.id, name=call.name, arguments=call.arguments, hosted=call.hosted
         )
@@ -287,18 +300,7 @@ class StreamJsonDialect(Dialect):
                 refusal(number, "toolcrib does not serve this request."),
                 *self._unknown(record),
             ]
-        arguments = asked.get("input")
-        arguments = arguments if isinstance(arguments, dict) else {}
-        call_id = text_of(asked, "tool_use_id")
-        block = {"id": call_id, "name": text_of(asked, "tool_name"), "input": arguments}
-        call = call_of(block, self._server.key if self._server else None)
-        assert call is not None
-        decision = self._decide(call)
-        steps: list[Step] = [answer(number, self._flavor.approval(decision, call_id, arguments))]
-        if not decision.allowed:
-            notice = Notice(kind="provider.permission", message=decision.reason, data=asked)
-            steps.append(Emit(notice))
-        return steps
+        return self._asking.asked(number, asked)
 
     def _control_response(self, record: dict[str, Any]) -> list[Step]:
         response = record.get("response")

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from toolcrib import Claude, CodeBuddy
-from toolcrib.messages.events import Notice
 from toolcrib.runtime.drivers.interface import CloseInput, Finished, Step, Write
 
-from .conftest import CLEAN, DONE, INIT, Either, dialect, events, play, said, system, use
+from .conftest import CLEAN, DONE, INIT, Either, dialect, play, said, system, use
 
 OVER = system("task_notification", task_id="t1", status="completed")
 STARTED = system("task_started", task_id="t1", task_type="local_bash")
@@ -26,15 +25,6 @@ def written(steps: Sequence[Step]) -> list[dict[str, Any]]:
 
 def endings(steps: Sequence[Step]) -> list[Step]:
     return [step for step in steps if isinstance(step, CloseInput | Finished)]
-
-
-def asked(name: str, **arguments: Any) -> dict[str, Any]:
-    request = {"subtype": "can_use_tool", "tool_name": name, "input": arguments}
-    return {
-        "type": "control_request",
-        "request_id": "r1",
-        "request": {**request, "tool_use_id": "c1"},
-    }
 
 
 def answered(driver: Either, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,42 +61,6 @@ def test_codebuddy_gets_the_prompt_once_it_is_initialized() -> None:
     assert [frame["message"]["content"] for frame in then] == ["Hi"]
 
 
-def test_hosted_tools_are_allowed_in_the_words_of_each() -> None:
-    name = "mcp__toolcrib__lookup_issue"
-
-    assert answered(Claude(), asked(name, key="I-1"))["response"] == {
-        "behavior": "allow",
-        "updatedInput": {"key": "I-1"},
-    }
-    assert answered(CodeBuddy(), asked(name, key="I-1"))["response"] == {
-        "allowed": True,
-        "updatedInput": {"key": "I-1"},
-        "tool_use_id": "c1",
-    }
-
-
-@pytest.mark.parametrize(
-    "name", ["Bash", "mcp__other__x", "mcp__toolcribx__x", "xmcp__toolcrib__x", "AskUserQuestion"]
-)
-def test_anything_else_is_refused_and_the_host_told(driver: Either, name: str) -> None:
-    response = answered(driver, asked(name))["response"]
-    told = events(play(dialect(driver), [INIT, asked(name)]))
-
-    assert response.get("behavior", response.get("allowed")) in {"deny", False}
-    assert "Nobody is here to allow" in response.get("message", response.get("reason"))
-    assert [event.kind for event in told if isinstance(event, Notice)][1:] == [
-        "provider.permission"
-    ]
-
-
-def test_without_hosted_tools_nothing_is_allowed(driver: Either) -> None:
-    steps = play(dialect(driver, server=None), [asked("mcp__toolcrib__lookup_issue")])
-
-    (frame,) = written(steps)
-    body = frame["response"]["response"]
-    assert body.get("behavior", body.get("allowed")) in {"deny", False}
-
-
 @pytest.mark.parametrize("request_", [None, {"subtype": "hook_callback"}, {}])
 def test_a_request_that_is_not_known_is_answered_all_the_same(
     driver: Either, request_: Any
@@ -114,16 +68,6 @@ def test_a_request_that_is_not_known_is_answered_all_the_same(
     record = {"type": "control_request", "request_id": "r1", "request": request_}
 
     assert answered(driver, record)["subtype"] == "error"
-
-
-@pytest.mark.parametrize("changes", [{"tool_name": 7}, {"input": 7}, {"tool_use_id": None}])
-def test_a_malformed_question_is_answered_and_raises_nothing(
-    driver: Either, changes: dict[str, Any]
-) -> None:
-    record = asked("Bash")
-    record["request"].update(changes)
-
-    answered(driver, record)
 
 
 def test_the_input_closes_with_the_result(driver: Either) -> None:
