@@ -30,7 +30,8 @@ def read(body: bytes) -> Any:
 
     Raises:
         ValueError: It is no JSON, has a key twice in one object, a number that
-            no float holds, half of a surrogate pair, or more than 200 levels.
+            no float holds, half of a surrogate pair, or more than 200 levels that are
+            not empty.
     """
     text = body.decode()
     decoder = _DECODER if len(text) <= _PIECE else _PATIENT_DECODER
@@ -70,7 +71,7 @@ def _check_depth(value: Any) -> None:
             child
             for each in level
             for child in (each.values() if type(each) is dict else each)
-            if type(child) in _CONTAINERS
+            if child and type(child) in _CONTAINERS
         ]
         if not level:
             return

@@ -175,15 +175,11 @@ class Reactor:
 
     # Reading.
 
-    def _read(self, connection: Connection, *, again: bool = False) -> None:
+    def _read(self, connection: Connection) -> None:
         if not connection.receive():
             self._drop(connection)
         elif connection.waits:
             self._advance(connection)
-            if connection.phase is Phase.BODY and not again:
-                # It mostly came with its head, and another round of the selector is
-                # another wait for the interpreter lock.
-                self._read(connection, again=True)
         elif len(connection.inbound) > _PIPELINED_BYTES:
             self._drop(connection)
 
@@ -269,7 +265,9 @@ class Reactor:
     def _attend(self) -> None:
         with contextlib.suppress(BlockingIOError):
             self._awake.recv(4096)
-        while self._attention:
+        # Not those that come up meanwhile: a client with many small requests in one
+        # packet would keep the others waiting.
+        for _ in range(len(self._attention)):
             connection = self._attention.popleft()
             if not connection.closed:
                 self._settle(connection)
