@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .shape import Builder, Misfit, Shape, described, noted, wrong_type
+from .bulk import whole
+from .columns import Column, bulk_dump, bulk_load, refusing
+from .shape import Builder, Bulk, Misfit, Shape, described, noted, wrong_type
 
 __all__ = [
     "NO_DEFAULT",
@@ -110,8 +112,7 @@ def construct(make: Callable[..., Any], data: dict[str, Any]) -> Any:
     try:
         return make(**data)
     except (TypeError, ValueError) as error:
-        msg = "holds values that can't be used together"
-        raise Misfit(msg) from error
+        raise refusing(error) from error
 
 
 def is_record(schema: Mapping[str, Any]) -> bool:
@@ -126,6 +127,7 @@ def record_shape(
     instance_of: type,
     builder: Builder,
     where: str,
+    cls: type | None = None,
 ) -> Shape:
     """Return the shape of an object with these fields and no others.
 
@@ -136,6 +138,7 @@ def record_shape(
             read by key, anything else by attribute.
         builder: Whose record it is, for messages.
         where: The record, for messages.
+        cls: The class that ``make`` constructs, where it does nothing else.
 
     Raises:
         DefinitionError: Two fields have the same name in JSON.
@@ -144,13 +147,40 @@ def record_shape(
         if any(one.wire == other.wire for other in members[:number]):
             msg = f"two fields have the JSON name {one.wire!r}; give one of them an Alias"
             raise builder.refused(where, msg)
+    load = _loader(members, make)
+    dump = _item_dumper(members) if instance_of is dict else _dumper(members, instance_of)
     return Shape(
         _object_schema(members),
-        load=_loader(members, make),
-        dump=_item_dumper(members) if instance_of is dict else _dumper(members, instance_of),
+        load=load,
+        dump=dump,
         size=1 + sum(one.shape.size for one in members),
         kinds=(instance_of,),
+        loads=_loads(members, load, make, cls),
+        dumps=_dumps(members, dump, instance_of),
     )
+
+
+def _loads(
+    members: list[Field], load: Callable[[Any], Any], make: Callable[[Any], Any], cls: type | None
+) -> Bulk:
+    columns = [
+        Column(
+            one.wire,
+            one.argument or one.name,
+            whole(one.shape.loads, one.shape.load),
+            one.required,
+            one.default,
+        )
+        for one in members
+    ]
+    return bulk_load(load, columns, make, cls)
+
+
+def _dumps(members: list[Field], dump: Callable[[Any], Any], instance_of: type) -> Bulk | None:
+    columns = [
+        Column(one.name, one.wire, whole(one.shape.dumps, one.shape.dump)) for one in members
+    ]
+    return bulk_dump(dump, columns, instance_of)
 
 
 def _loader(members: list[Field], make: Callable[[dict[str, Any]], Any]) -> Callable[[Any], Any]:

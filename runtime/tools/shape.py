@@ -12,6 +12,7 @@ from .scope import Scope
 
 __all__ = [
     "Builder",
+    "Bulk",
     "Converter",
     "Direction",
     "Misfit",
@@ -59,6 +60,17 @@ def at(key: str | int, convert: Callable[[Any], Any], value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Bulk:
+    """A conversion of many values at once."""
+
+    one: Callable[[Any], Any]
+    """The same conversion, of one value."""
+    all: Callable[[list[Any]], list[Any]]
+    """Converts a list, which it may give back; the path of its `Misfit` begins
+    with the place in the list."""
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """One type, ready for use. The schema is never changed, only copied.
 
@@ -78,6 +90,10 @@ class Shape:
     """The classes that its values are direct instances of; empty where not known."""
     plain: bool = False
     """Whether the Python value equals the JSON value."""
+    loads: Bulk | None = None
+    """The same as ``load`` for many values, while it is about this ``load``."""
+    dumps: Bulk | None = None
+    """The same as ``dump`` for many values, while it is about this ``dump``."""
     text: str = ""
     """What it is for; the beginning of the schema's description."""
     notes: tuple[str, ...] = ()

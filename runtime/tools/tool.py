@@ -129,14 +129,14 @@ class Tool:
             InvalidOutputError: The handler's result is not what it declares.
             BaseException: What the handler raises, unchanged.
         """
-        from .loop import run_in_thread
-
         plan = self._plan
         values = plan.arguments(arguments)
         call = context or Context(self.name)
         if plan.is_async:
             result = plan.start(values, call)
         else:
+            from .loop import run_in_thread
+
             result = await run_in_thread(lambda: plan.start(values, call), call)
         if plan.is_async and inspect.isawaitable(result):
             result = await result

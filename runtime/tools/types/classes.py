@@ -172,6 +172,7 @@ def _class_shape(annotation: Any, members: list[_Member], builder: Builder) -> S
             instance_of=dict if is_dict else cls,
             builder=builder,
             where=cls.__name__,
+            cls=None if is_dict or builder.direction == "output" else cls,
         )
 
     return builder.named(key_of(annotation), cls.__name__, build, dict if is_dict else cls)

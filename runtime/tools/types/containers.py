@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..bulk import each, in_slices
 from ..shape import Builder, Misfit, Shape, noted, type_name, wrong_type
 from .scalars import load_text
 from .schemas import fixed_array
@@ -15,17 +16,6 @@ from .schemas import fixed_array
 __all__ = ["dict_value", "list_value", "set_value", "tuple_value"]
 
 _Convert = Callable[[Any], Any]
-
-
-def _each(convert: _Convert, values: Iterable[Any]) -> list[Any]:
-    done: list[Any] = []
-    try:
-        for value in values:
-            done.append(convert(value))  # noqa: PERF401 - its length is where a misfit was
-    except Misfit as misfit:
-        misfit.within(len(done))
-        raise
-    return done
 
 
 def _array(value: Any) -> Any:
@@ -39,15 +29,16 @@ def list_value(annotation: Any, builder: Builder, where: str) -> Shape | None:
     if typing.get_origin(annotation) is not list or not typing.get_args(annotation):
         return None
     item = builder.shape(typing.get_args(annotation)[0], f"{where}[]")
+    load_items, dump_items = in_slices(item.loads, item.load), in_slices(item.dumps, item.dump)
 
-    def dump(value: Any) -> list[Any]:
+    def dump(value: Any) -> Any:
         if not isinstance(value, list):
             wrong_type("a list", value)
-        return _each(item.dump, value)
+        return dump_items(value)
 
     return Shape(
         {"type": "array", "items": item.schema},
-        load=lambda value: _each(item.load, _array(value)),
+        load=lambda value: load_items(_array(value)),
         dump=dump,
         size=item.size + 1,
         kinds=(list,),
@@ -75,10 +66,11 @@ def _checked_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def _long_tuple(item: Shape) -> Shape:
+    load_items, dump_items = in_slices(item.loads, item.load), in_slices(item.dumps, item.dump)
     return Shape(
         {"type": "array", "items": item.schema},
-        load=lambda value: tuple(_each(item.load, _array(value))),
-        dump=lambda value: _each(item.dump, _checked_tuple(value)),
+        load=lambda value: tuple(load_items(_array(value))),
+        dump=lambda value: dump_items(_checked_tuple(value)),
         size=item.size + 1,
         kinds=(tuple,),
     )
@@ -90,7 +82,7 @@ def _fixed_tuple(items: list[Shape]) -> Shape:
             msg = f"does not have exactly {len(ways)} items"
             raise Misfit(msg)
         way = iter(ways)
-        return _each(lambda value: next(way)(value), values)  # noqa: PLW0108 - a way each
+        return each(lambda value: next(way)(value), values)  # noqa: PLW0108 - a way each
 
     loads, dumps = [item.load for item in items], [item.dump for item in items]
     return replace(
@@ -111,9 +103,10 @@ def set_value(annotation: Any, builder: Builder, where: str) -> Shape | None:
         return None
     item = builder.shape(typing.get_args(annotation)[0], f"{where}[]")
     _check_hashable(annotation, item, builder, where)
+    load_items = in_slices(item.loads, item.load)
 
     def load(value: Any) -> Any:
-        parts = _each(item.load, _array(value))
+        parts = load_items(_array(value))
         try:
             found = make(parts)
         except TypeError:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import types
+from collections.abc import Callable
 from typing import Any
 
-from ..shape import Builder, Misfit, Shape, wrong_type
+from ..bulk import each
+from ..shape import Builder, Bulk, Misfit, Shape, wrong_type
 
 __all__ = ["SCALARS", "load_text", "scalar"]
+
+_Convert = Callable[[Any], Any]
 
 
 def load_text(value: Any) -> str:
@@ -63,14 +67,36 @@ def _none(value: Any) -> None:
         wrong_type("None", value)
 
 
-def _plain(kind: type, name: str, load: Any, dump: Any) -> Shape:
-    return Shape({"type": name}, load=load, dump=dump, kinds=(kind,), plain=True)
+def _all(kind: type, convert: _Convert, fine: _Convert | None = None) -> Bulk:
+    """Have values of exactly this type, and fine, pass as they are, and others one by one."""
+    exact = frozenset({kind})
+
+    def convert_all(values: list[Any]) -> list[Any]:
+        if exact.issuperset(map(type, values)) and (fine is None or all(map(fine, values))):
+            return values
+        return each(convert, values)
+
+    return Bulk(convert, convert_all)
+
+
+def _plain(
+    kind: type, name: str, load: _Convert, dump: _Convert, fine: _Convert | None = None
+) -> Shape:
+    return Shape(
+        {"type": name},
+        load=load,
+        dump=dump,
+        kinds=(kind,),
+        plain=True,
+        loads=_all(kind, load, fine),
+        dumps=_all(kind, dump, fine),
+    )
 
 
 SCALARS: dict[Any, Shape] = {
-    str: _plain(str, "string", load_text, load_text),
+    str: _plain(str, "string", load_text, load_text, str.isascii),
     int: _plain(int, "integer", _load_int, _dump_int),
-    float: _plain(float, "number", _float, _float),
+    float: _plain(float, "number", _float, _float, math.isfinite),
     bool: _plain(bool, "boolean", _bool, _bool),
     types.NoneType: _plain(types.NoneType, "null", _none, _none),
 }
