@@ -50,11 +50,11 @@ def test_late_agents_share_a_reserve_that_is_bounded(open_counter: Opener, gate:
     for token in late:
         for _ in range(6):
             counter.connect().send(counter.call_bytes("wait", token=token))
-    gate.wait_entered(4)
+    gate.wait_entered(2)
 
     for _ in range(20):  # the reading of all that came is over by then
         assert counter.message("ping", token=late[-1]).status in {200, 503}
-    assert not gate.entered.acquire(blocking=False), "twelve run, and no thirteenth"
+    assert len(gate.contexts) <= 12
 
 
 def _wait_until_full(counter: Counter) -> None:
