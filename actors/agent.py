@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ..errors import AgentClosedError
+from ..errors import AgentClosedError, ToolcribError
 from ..messages.agent import (
     AgentClosed,
     CancelRun,
@@ -29,6 +31,7 @@ from ..messages.cleaner import (
     RemoveClones,
     SealOwner,
 )
+from ..messages.events import RunStarted
 from ..messages.registry import (
     MintToken,
     RetireToken,
@@ -37,19 +40,23 @@ from ..messages.registry import (
     TokenRetired,
     TokenRetiring,
 )
+from ..messages.results import RunReason
 from ..messages.run import ToolsFailed, ToolsReady
 from ..messages.turn import HostedServer
 from ..runtime.spec import AgentSpec
 from ..runtime.timers import Timer
+from ..runtime.transcript import Transcript
+from ..runtime.verdict import Verdict
 from .base import Actor, Services
 from .closing import Book, Closing
 
 __all__ = ["AgentActor", "StartRunActor"]
 
-StartRunActor = Callable[[StartRun, Address], Address]
-"""Starts the actor of a run, given what is asked and the Agent's address."""
+StartRunActor = Callable[[StartRun, Address, float], Address]
+"""Starts the actor of a run, given what is asked, the Agent's address, and the
+seconds since the run was admitted."""
 
-
+_log = logging.getLogger("toolcrib.actors")
 _OF_THE_CLOSE = {kind.__name__ for kind in (SealOwner, RemoveClones, RetireToken)}
 
 
@@ -58,6 +65,23 @@ class _Closer:
     reply_to: Address
     timeout: float
     timer: Timer
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An admitted run whose turn has not come."""
+
+    request: StartRun
+    since: float = field(default_factory=time.monotonic)
+    timer: Timer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _WaitedTooLong(Message):
+    """A timer's word that a run's total time is up before its turn came."""
+
+    run_id: str
+    """Which run."""
 
 
 class AgentActor(Actor):
@@ -85,6 +109,7 @@ class AgentActor(Actor):
         self._cleaner = cleaner
         self._start_run = start_run
         self._book = Book()
+        self._waiting: dict[str, _Waiting] = {}
         self._closing: Closing | None = None
         self._closers: dict[int, _Closer] = {}
         self._closers_seen = 0
@@ -96,9 +121,10 @@ class AgentActor(Actor):
         match message:
             case StartRun():
                 self._admit(message)
-            case CancelRun(run_id):
-                if run_id in self._book.runs:
-                    self.send(self._book.runs[run_id], message)
+            case CancelRun():
+                self._cancel(message)
+            case _WaitedTooLong(run_id):
+                self._waited_too_long(run_id)
             case ToolsWanted(reply_to=run):
                 self._lend_tools(run)
             case TokenMinted() | TokenRefused():
@@ -127,6 +153,7 @@ class AgentActor(Actor):
             case RunEnded(run_id):
                 book.runs.pop(run_id, None)
                 book.stopping.discard(run_id)
+                self._start_waiting()
             case ProviderStarting(driver=driver):
                 book.drivers[driver.name] = driver
             case ProcessClosed(name):
@@ -147,8 +174,72 @@ class AgentActor(Actor):
             error = AgentClosedError(f"{self.name} is closing or closed; make a new Agent.")
             self.send(request.reply_to, RunRefused(request.run_id, error))
             return
-        self._book.runs[request.run_id] = self._start_run(request, self.address)
+        waiting = _Waiting(request)
+        if self._has_room():
+            self._start(waiting)
+        else:
+            timeout = request.options.timeout
+            if timeout is not None:
+                waiting.timer = self.later(timeout, _WaitedTooLong(request.run_id))
+            self._waiting[request.run_id] = waiting
         self.send(request.reply_to, RunAdmitted(request.run_id))
+
+    def _has_room(self) -> bool:
+        most = self._spec.max_runs
+        return most is None or len(self._book.runs) < most
+
+    def _start(self, waiting: _Waiting) -> None:
+        request = waiting.request
+        waited = time.monotonic() - waiting.since
+        self._book.runs[request.run_id] = self._start_run(request, self.address, waited)
+
+    def _start_waiting(self) -> None:
+        while self._waiting and self._has_room():
+            waiting = self._take_waiting(next(iter(self._waiting)))
+            try:
+                self._start(waiting)
+            except Exception as error:
+                # Its caller waits already, and nobody else could tell it.
+                _log.exception("%s could not start a run that waited", self.name)
+                msg = f"run {waiting.request.run_id} could not be started; the log has the reason."
+                failure = ToolcribError(msg)
+                failure.__cause__ = error
+                waiting.request.sink.finish(None, failure)
+
+    def _take_waiting(self, run_id: str) -> _Waiting:
+        waiting = self._waiting.pop(run_id)
+        if waiting.timer is not None:
+            waiting.timer.cancel()
+        return waiting
+
+    def _cancel(self, message: CancelRun) -> None:
+        if message.run_id in self._waiting:
+            self._end_waiting(message)
+        elif message.run_id in self._book.runs:
+            self.send(self._book.runs[message.run_id], message)
+
+    def _waited_too_long(self, run_id: str) -> None:
+        if run_id in self._waiting:
+            timeout = self._waiting[run_id].request.options.timeout
+            why = f"the run took longer than {timeout:g} s, all of which it waited for its turn"
+            self._end_waiting(CancelRun(run_id, RunReason.TIMED_OUT, why))
+
+    def _end_waiting(self, message: CancelRun) -> None:
+        """End a run that never began, as its caller sees it."""
+        request = self._take_waiting(message.run_id).request
+        provider = self._spec.driver.provider
+        verdict = Verdict(
+            request.run_id,
+            request.thread_key,
+            provider,
+            metadata=request.options.metadata,
+            transcript=Transcript(request.prompt).items,
+        )
+        verdict.cancelled(message.reason, message.message)
+        start = RunStarted(provider=provider, prompt=request.prompt, source="toolcrib")
+        request.sink.publish(start)
+        request.sink.publish(verdict.finished())
+        request.sink.finish(*verdict.result_and_error())
 
     def _lend_tools(self, run: Address) -> None:
         if self._server is not None:
@@ -185,6 +276,9 @@ class AgentActor(Actor):
         timer = self.later(request.timeout, CloseDeadlinePassed(closer))
         self._closers[closer] = _Closer(request.reply_to, request.timeout, timer)
         if self._closing is None:
+            for run_id in tuple(self._waiting):
+                why = "the Agent was closed before the run's turn came"
+                self._end_waiting(CancelRun(run_id, RunReason.CANCELLED, why))
             self._closing = Closing(
                 self.name, self.address, self._book, self._cleaner, self._registry, self.send
             )

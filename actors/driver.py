@@ -6,11 +6,26 @@ from collections.abc import Callable
 
 from ..errors import ProviderNotFoundError
 from ..messages.agent import ProcessClosed
+from ..messages.approvals import Ask
 from ..messages.base import Address, Message
-from ..messages.driver import CloseProcess, EventsTaken, StartProcess
+from ..messages.driver import (
+    AnswerAsk,
+    CloseProcess,
+    EventsTaken,
+    SayHowSilent,
+    StartProcess,
+)
 from ..messages.events import Event, ProcessInfo
 from ..messages.results import RunReason
-from ..messages.run import EventsRead, ProcessStarted, SpawnFailed, TurnEnded
+from ..messages.run import (
+    Asked,
+    AskWithdrawn,
+    EventsRead,
+    ProcessStarted,
+    ProviderSilent,
+    SpawnFailed,
+    TurnEnded,
+)
 from ..messages.turn import ProcessExit, TurnOutcome
 from ..runtime.processes.interface import ProcessListener, SpawnError
 from ..runtime.processes.session import ProviderProcess
@@ -35,6 +50,12 @@ class _Reporter:
 
     def steps(self, events: tuple[Event, ...]) -> None:
         self._report(EventsRead(events))
+
+    def asked(self, ask: Ask) -> None:
+        self._report(Asked(ask))
+
+    def withdrawn(self, ask_id: str) -> None:
+        self._report(AskWithdrawn(ask_id))
 
     def stderr(self, line: str) -> None:
         self._report(
@@ -93,7 +114,11 @@ class DriverActor(Actor):
                 self._close_process()
             case EventsTaken(count):
                 self._process.acknowledge(count)
-            case ProcessStarted() | EventsRead():
+            case AnswerAsk(ask_id, decision):
+                self._process.answer(ask_id, decision)
+            case SayHowSilent():
+                self.send(self._run, ProviderSilent(self._process.silence()))
+            case ProcessStarted() | EventsRead() | Asked() | AskWithdrawn():
                 self.send(self._run, message)
             case SpawnFailed() | TurnEnded():
                 self._end(message)

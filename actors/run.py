@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
 
 from ..errors import ToolcribError
 from ..messages.agent import (
@@ -18,13 +16,11 @@ from ..messages.agent import (
 )
 from ..messages.base import Address, Message, RequestFailed, Undelivered
 from ..messages.cleaner import MakeClone
-from ..messages.driver import CloseProcess, EventsTaken, StartProcess
 from ..messages.events import Notice, ProcessInfo, RunStarted
 from ..messages.results import RunReason
 from ..messages.run import (
     CloneFailed,
     CloneReady,
-    EventsRead,
     ProcessStarted,
     RunDeadlinePassed,
     SpawnFailed,
@@ -32,85 +28,40 @@ from ..messages.run import (
     ToolsReady,
     TurnEnded,
 )
-from ..messages.turn import HostedServer, Launch
+from ..messages.turn import HostedServer, Launch, ProcessExit, TurnOutcome
+from ..runtime.attachments import Attached, Observers
 from ..runtime.drivers.interface import Dialect
+from ..runtime.outlet import Outlet
 from ..runtime.profiles.clone import Clone
 from ..runtime.threads.interface import Lease, ThreadRecord
 from ..runtime.timers import Timer
 from ..runtime.verdict import Verdict
 from ..runtime.work import TurnWork
 from .base import Actor, Services
+from .steps import (
+    CallbackReturned,
+    Checked,
+    GracePassed,
+    Kept,
+    OutputLoaded,
+    Prepared,
+    Released,
+    ServicesAttached,
+    Step,
+    StepFailed,
+    ThreadOpened,
+    describe,
+    step_failed,
+)
+from .turn import OfTurn, Turn
 
 __all__ = ["RunActor", "StartDriver"]
 
 _log = logging.getLogger("toolcrib.actors")
+_GRACE = 2.0
 
 StartDriver = Callable[[Launch, Dialect, Address, Address], Address]
 """Starts the actor of a process, given launch, dialect, run and Agent."""
-
-
-class _Step(StrEnum):
-    """What the run waits for."""
-
-    CHECKING = "checking the configuration"
-    OPENING_THREAD = "opening the thread"
-    AWAITING_TOOLS = "waiting for the tools' gateway"
-    AWAITING_CLONE = "waiting for the profile's clone"
-    PREPARING = "preparing the provider"
-    RUNNING = "running the provider"
-    KEEPING = "keeping the conversation"
-    RELEASING = "releasing the thread"
-    ENDED = "ended"
-
-
-@dataclass(frozen=True, slots=True)
-class _Checked(Message):
-    """A worker has checked what can be checked without creating anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ThreadOpened(Message):
-    """A worker has taken the thread's lease and read its record."""
-
-    lease: Lease
-    """The lease, to be released in any case."""
-    record: ThreadRecord | None
-    """The record to resume; ``None`` starts a new conversation."""
-    notice: str
-    """What the application should know about that; may be empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared(Message):
-    """A worker has written the turn's configuration into the clone."""
-
-    launch: Launch = field(repr=False)
-    """How to start the process."""
-    dialect: Dialect = field(repr=False)
-    """How to talk with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept(Message):
-    """A worker has stored the conversation with its checkpoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Released(Message):
-    """A worker has given the thread back."""
-
-    error: Exception | None
-    """What went wrong with that, if anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class _StepFailed(Message):
-    """What a worker did for the run failed."""
-
-    error: Exception
-    """Why."""
-    text: str
-    """The same in words, written where foreign code may run."""
 
 
 class RunActor(Actor):
@@ -127,6 +78,9 @@ class RunActor(Actor):
         agent: The Agent.
         cleaner: The profile cleaner.
         start_driver: Starts the actor of the provider's process.
+        waited: Seconds since the run was admitted, which count as its time.
+        grace: Seconds that a caller waits for a stopped run that hangs in code
+            which can't be ended.
     """
 
     def __init__(
@@ -138,6 +92,9 @@ class RunActor(Actor):
         agent: Address,
         cleaner: Address,
         start_driver: StartDriver,
+        *,
+        waited: float = 0.0,
+        grace: float = _GRACE,
     ) -> None:
         super().__init__(name, services)
         self._request = request
@@ -145,209 +102,281 @@ class RunActor(Actor):
         self._agent = agent
         self._cleaner = cleaner
         self._start_driver = start_driver
-        self._step = _Step.CHECKING
-        self._verdict = Verdict(request.run_id, request.thread_key, work.provider)
+        self._waited = waited
+        self._grace = grace
+        self._step = Step.CHECKING
+        options = request.options
+        self._outlet = Outlet(request.sink, request.prompt, observed=bool(options.services))
+        self._verdict = Verdict(
+            request.run_id,
+            request.thread_key,
+            work.provider,
+            metadata=options.metadata,
+            transcript=self._outlet.transcript,
+        )
+        self._turn = Turn(self, work, self._outlet, self._give_up)
+        self._stopped_for: RunReason | None = None
         self._stop_promised = False
         self._lease: Lease | None = None
         self._record: ThreadRecord | None = None
+        self._attached = Attached(work.info, mcp=options.mcp)
         self._server: HostedServer | None = None
         self._clone: Clone | None = None
-        self._driver: Address | None = None
-        self._timer: Timer | None = None
+        self._timers: list[Timer] = []
 
     def started(self) -> None:
         request = self._request
-        request.sink.publish(
+        self._outlet.begin(self.address)
+        self._outlet.publish(
             RunStarted(provider=self._work.provider, prompt=request.prompt, source="toolcrib")
         )
         timeout = request.options.timeout
         if timeout is not None:
-            self._timer = self.later(timeout, RunDeadlinePassed(timeout))
-        self.work(self._work.check, lambda _: _Checked(), _step_failed)
+            left = max(0.0, timeout - self._waited)
+            self._timers.append(self.later(left, RunDeadlinePassed(timeout)))
+        self.work(self._work.check, lambda _: Checked(), step_failed)
 
     def receive(self, message: Message) -> None:
-        if self._step is _Step.ENDED:
+        if self._step is Step.ENDED:
             return
         match message:
             case CancelRun(_, reason, why):
                 self._cancel(reason, why)
             case RunDeadlinePassed(seconds):
                 self._time_is_up(seconds)
-            case _Released(error):
-                self._finish(error)
-            case _ if self._step is _Step.RELEASING:
+            case GracePassed():
+                self._leave_the_caller_no_longer()
+            case Released(detaching, releasing):
+                self._finish(detaching, releasing)
+            case _ if self._step is Step.RELEASING:
                 return  # an answer that nobody waits for any more
-            case _StepFailed(error, text):
+            case _ if isinstance(message, OfTurn):
+                self._turn.take(message)
+            case CallbackReturned():
+                return  # it may settle its request later
+            case ProcessStarted(pid):
+                self._process_started(pid)
+            case TurnEnded(outcome, exit):
+                self._turn_ended(outcome, exit)
+            case SpawnFailed(error):
+                self._turn.ended()
+                self._verdict.spawn_failed(error)
+                self._release()
+            case StepFailed(error, text):
                 self._fail(error, text)
             case ToolsFailed(error) | CloneFailed(error):
-                self._fail(error, _describe(error))
-            case SpawnFailed(error):
-                self._verdict.spawn_failed(error)
-                self._driver = None
-                self._release()
-            case EventsRead() | ProcessStarted() | TurnEnded():
-                self._provider_says(message)
+                self._fail(error, describe(error))
             case _:
                 self._proceed(message)
 
     def crashed(self, message: Message, error: BaseException) -> None:
         self._verdict.fault(error, self._step)
-        if self._driver is not None:
-            self.send(self._driver, CloseProcess())
-        if self._step not in {_Step.RELEASING, _Step.ENDED}:
+        if self._turn.alive and not isinstance(message, TurnEnded | SpawnFailed):
+            # What the run holds is let go of when the process has ended.
+            self._turn.stop()
+            self._settle()
+        else:
             self._release()
 
     def never_started(self, error: BaseException) -> None:
         self._verdict.fault(error, "it started")
-        self._finish(None)
+        self._finish((), None)
 
     def bounced(self, message: Undelivered | RequestFailed) -> None:
-        if self._step is not _Step.ENDED:
+        if self._step is not Step.ENDED:
             gone = ToolcribError(f"{message.receiver} did not handle {message.request}.")
             self._fail(gone, str(gone))
 
     def _proceed(self, message: Message) -> None:
-        """Take the outcome of one step and begin the next, unless cancelled."""
+        """Take the outcome of one step and begin the next, unless it failed."""
         match message:
-            case _ThreadOpened(lease, record, notice):
+            case ThreadOpened(lease, record, notice):
                 self._lease, self._record = lease, record
                 if notice:
-                    event = Notice(kind="thread.rebound", message=notice, source="toolcrib")
-                    self._request.sink.publish(event)
+                    self._tell("thread.rebound", notice)
+            case ServicesAttached(attached):
+                self._attached = attached
+                self._outlet.observe(
+                    Observers(attached.observers, attached.info, self.services.workers)
+                )
             case ToolsReady(server):
                 self._server = server
             case CloneReady(root):
                 self._clone = Clone(root)
-            case _Kept():
-                self._release()
-                return
+            case OutputLoaded(value):
+                self._verdict.output_loaded(value)
         if self._verdict.failed:
             self._promise_to_stop()
             self._release()
             return
         match message:
-            case _Checked():
+            case Checked():
                 self._open_thread()
-            case _ThreadOpened():
+            case ThreadOpened():
+                self._attach()
+            case ServicesAttached():
                 self._want_tools()
             case ToolsReady():
                 self._want_clone()
             case CloneReady():
                 self._prepare()
-            case _Prepared(launch, dialect):
+            case Prepared(launch, dialect):
                 self._launch(launch, dialect)
+            case OutputLoaded():
+                self._keep()
+            case Kept():
+                self._release()
 
     def _open_thread(self) -> None:
         if self._request.thread_key is None:
-            self._want_tools()
+            self._attach()
             return
-        self._step = _Step.OPENING_THREAD
+        self._step = Step.OPENING_THREAD
         self.work(
             self._work.open_thread,
-            lambda opened: _ThreadOpened(opened.lease, opened.record, opened.notice),
-            _step_failed,
+            lambda opened: ThreadOpened(opened.lease, opened.record, opened.notice),
+            step_failed,
         )
+
+    def _attach(self) -> None:
+        if not self._request.options.services:
+            self._want_tools()
+            return
+        self._step = Step.ATTACHING
+        self.work(self._work.attach, ServicesAttached, step_failed)
 
     def _want_tools(self) -> None:
         if not self._work.hosts_tools:
             self._want_clone()
             return
-        self._step = _Step.AWAITING_TOOLS
+        self._step = Step.AWAITING_TOOLS
         self.send(self._agent, ToolsWanted(self._request.run_id, self.address))
 
     def _want_clone(self) -> None:
-        self._step = _Step.AWAITING_CLONE
+        self._step = Step.AWAITING_CLONE
         work = self._work
-        make = MakeClone(
-            agent=work.agent, key=work.clone_key, seed=work.seed, reply_to=self.address
-        )
+        key = work.clone_key(self._attached)
+        make = MakeClone(agent=work.agent, key=key, seed=work.seed, reply_to=self.address)
         self.send(self._cleaner, make)
 
     def _prepare(self) -> None:
-        self._step = _Step.PREPARING
+        self._step = Step.PREPARING
         clone, server, record = self._clone, self._server, self._record
+        attached = self._attached
         assert clone is not None
         self.work(
-            lambda: self._work.prepare(clone, server, record),
-            lambda prepared: _Prepared(*prepared),
-            _step_failed,
+            lambda: self._work.prepare(clone, server, record, attached),
+            lambda prepared: Prepared(*prepared),
+            step_failed,
         )
 
     def _launch(self, launch: Launch, dialect: Dialect) -> None:
-        self._step = _Step.RUNNING
-        self._driver = self._start_driver(launch, dialect, self.address, self._agent)
-        self.send(self._agent, ProviderStarting(self._request.run_id, self._driver))
-        self.send(self._driver, StartProcess())
+        self._step = Step.RUNNING
+        driver = self._start_driver(launch, dialect, self.address, self._agent)
+        self.send(self._agent, ProviderStarting(self._request.run_id, driver))
+        self._turn.launch(driver)
 
-    def _provider_says(self, message: EventsRead | ProcessStarted | TurnEnded) -> None:
-        sink = self._request.sink
-        match message:
-            case ProcessStarted(pid):
-                self._verdict.pid = pid
-                sink.publish(ProcessInfo(kind="spawned", pid=pid, source="toolcrib"))
-            case EventsRead(events):
-                for event in events:
-                    sink.publish(event)
-                assert self._driver is not None
-                self.send(self._driver, EventsTaken(len(events)))
-            case TurnEnded(outcome, exit):
-                ran = self._verdict.pid
-                if ran is not None:
-                    sink.publish(
-                        ProcessInfo(kind="exited", pid=ran, exit_code=exit.code, source="toolcrib")
-                    )
-                self._verdict.turn_ended(outcome, exit)
-                self._driver = None
-                self._keep()
+    def _process_started(self, pid: int) -> None:
+        self._verdict.pid = pid
+        self._outlet.publish(ProcessInfo(kind="spawned", pid=pid, source="toolcrib"))
+        self._turn.started()
+
+    def _turn_ended(self, outcome: TurnOutcome, exit: ProcessExit) -> None:
+        self._turn.ended()
+        pid = self._verdict.pid
+        if pid is not None:
+            self._outlet.publish(
+                ProcessInfo(kind="exited", pid=pid, exit_code=exit.code, source="toolcrib")
+            )
+        self._verdict.turn_ended(outcome, exit)
+        if self._verdict.failed:
+            self._release()
+        elif self._request.options.output is None:
+            self._keep()
+        else:
+            self._load()
+
+    def _load(self) -> None:
+        self._step = Step.LOADING
+        answer = self._verdict.answer
+        self.work(lambda: self._work.load_output(answer), OutputLoaded, step_failed)
 
     def _keep(self) -> None:
-        if self._lease is None or self._verdict.failed:
+        if self._lease is None:
             self._release()
             return
-        self._step = _Step.KEEPING
+        self._step = Step.KEEPING
         lease, record, clone = self._lease, self._record, self._clone
-        session, server = self._verdict.session_id, self._server
+        session, server, attached = self._verdict.session_id, self._server, self._attached
         assert clone is not None
         self.work(
-            lambda: self._work.keep(lease, record, clone, session, server),
-            lambda _: _Kept(),
-            _step_failed,
+            lambda: self._work.keep(lease, record, clone, session, server, attached),
+            lambda _: Kept(),
+            step_failed,
         )
 
     def _release(self) -> None:
-        if self._lease is None:
-            self._finish(None)
+        if self._step in {Step.RELEASING, Step.ENDED}:
             return
-        self._step = _Step.RELEASING
+        self._step = Step.RELEASING
+        observers = self._outlet.announce_end(self._verdict.finished())
         lease, self._lease = self._lease, None
-        self.work(lambda: self._work.release(lease), lambda _: _Released(None), _Released)
+        attached = self._attached
+        if lease is None and not attached.services:
+            self._finish((), None)
+            return
+        self.work(
+            lambda: self._work.release(lease, attached, observers),
+            lambda errors: Released(*errors),
+            lambda error: Released((), error),
+        )
 
     def _fail(self, error: Exception, text: str) -> None:
-        cancelled = self._verdict.failed
-        self._verdict.failed_with(error, text, self._step)
-        self._driver = None
-        if cancelled:
+        stopped = self._verdict.failed
+        output = self._request.options.output
+        if self._step is Step.LOADING and output is not None:
+            self._verdict.output_failed(error, text, output.name)
+        else:
+            self._verdict.failed_with(error, text, self._step)
+        if stopped:
             self._promise_to_stop()
         self._release()
 
     def _cancel(self, reason: RunReason, why: str) -> None:
         self._verdict.cancelled(reason, why)
-        if self._step in {_Step.CHECKING, _Step.PREPARING}:
+        self._halt(reason)
+
+    def _give_up(self, reason: RunReason, why: str, error: Exception | None = None) -> None:
+        self._verdict.stopped(reason, why, error)
+        self._halt(reason)
+
+    def _halt(self, reason: RunReason) -> None:
+        if self._stopped_for is None:
+            self._stopped_for = reason
+            self._timers.append(self.later(self._grace, GracePassed()))
+        self._turn.stop()
+        if self._step in {Step.CHECKING, Step.PREPARING}:
             return  # foreign code is at work; the promise is given when it returns
         self._promise_to_stop()
-        if self._driver is not None:
-            self.send(self._driver, CloseProcess())
-        elif self._step in {_Step.AWAITING_TOOLS, _Step.AWAITING_CLONE}:
+        if self._step in {Step.AWAITING_TOOLS, Step.AWAITING_CLONE}:
             self._release()
 
     def _time_is_up(self, seconds: float) -> None:
         self._cancel(RunReason.TIMED_OUT, f"the run took longer than {seconds:g} s")
-        if self._driver is not None:
-            return
-        # Foreign code is at work that can't be ended as a process can, a driver's
-        # or a store's. The caller does not wait for it.
-        if self._step is not _Step.RELEASING:
-            self._verdict.time_is_up_while(self._step)
+        if not self._turn.alive and self._step is not Step.ENDED:
+            self._leave(RunReason.TIMED_OUT)
+
+    def _leave_the_caller_no_longer(self) -> None:
+        if self._turn.alive:  # which is being ended
+            self._timers.append(self.later(self._grace, GracePassed()))
+        else:
+            self._leave(self._stopped_for or RunReason.CANCELLED)
+
+    def _leave(self, reason: RunReason) -> None:
+        # Foreign code is at work that can't be ended as a process can, a driver's,
+        # a service's or a store's. The caller does not wait for it.
+        if self._step is not Step.RELEASING:
+            self._verdict.left_while(reason, self._step)
         self._settle()
 
     def _promise_to_stop(self) -> None:
@@ -355,32 +384,29 @@ class RunActor(Actor):
             self._stop_promised = True
             self.send(self._agent, RunStopping(self._request.run_id))
 
-    def _finish(self, release_error: Exception | None) -> None:
-        self._step = _Step.ENDED
-        if self._timer is not None:
-            self._timer.cancel()
-        if release_error is not None:
-            _log.warning("%s could not release its thread", self.name, exc_info=release_error)
-            self._verdict.afterthought(release_error)
-            said = "The thread could not be released; the log has the reason."
-            self._request.sink.publish(
-                Notice(kind="thread.not_released", message=said, source="toolcrib")
+    def _finish(self, detaching: tuple[Exception, ...], releasing: Exception | None) -> None:
+        self._step = Step.ENDED
+        for timer in self._timers:
+            timer.cancel()
+        for error in detaching:
+            self._verdict.afterthought(error)
+        if detaching:
+            self._tell(
+                "services.not_detached", "A service failed as it was detached; see the log."
+            )
+        if releasing is not None:
+            _log.warning("%s could not release its thread", self.name, exc_info=releasing)
+            self._verdict.afterthought(releasing)
+            self._tell(
+                "thread.not_released", "The thread could not be released; the log has the reason."
             )
         self._settle()
         self.send(self._agent, RunEnded(self._request.run_id))
         self.close()
 
+    def _tell(self, kind: str, message: str) -> None:
+        self._outlet.publish(Notice(kind=kind, message=message, source="toolcrib"))
+
     def _settle(self) -> None:
         """Tell the caller what came of the run; only the first time counts."""
-        sink = self._request.sink
-        sink.publish(self._verdict.finished())
-        result, error = self._verdict.result_and_error()
-        sink.finish(result, error)
-
-
-def _step_failed(error: Exception) -> _StepFailed:
-    return _StepFailed(error, _describe(error))
-
-
-def _describe(error: Exception) -> str:
-    return str(error) if isinstance(error, ToolcribError) else repr(error)
+        self._outlet.finish(self._verdict.finished(), *self._verdict.result_and_error())

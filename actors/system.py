@@ -11,7 +11,6 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -34,7 +33,7 @@ from ..runtime.timers import Timers
 from ..runtime.tracing import Tracer
 from ..runtime.work import TurnWork
 from ..runtime.workers import Workers
-from .agent import AgentActor
+from .agent import AgentActor, StartRunActor
 from .base import Ref, Services
 from .cleaner import CleanerActor
 from .driver import DriverActor
@@ -236,8 +235,8 @@ class System:
         except ToolcribError as error:
             _log.warning("the tools' listener may still be open: %s", error)
 
-    def _run_starter(self, spec: AgentSpec) -> Callable[[StartRun, Address], Address]:
-        def start_run(request: StartRun, agent: Address) -> Address:
+    def _run_starter(self, spec: AgentSpec) -> StartRunActor:
+        def start_run(request: StartRun, agent: Address, waited: float) -> Address:
             work = TurnWork(
                 spec=spec,
                 run_id=request.run_id,
@@ -253,6 +252,7 @@ class System:
                 agent,
                 self._cleaner,
                 self._start_driver,
+                waited=waited,
             )
 
         return start_run

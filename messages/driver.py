@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .approvals import Decision
 from .base import Message
 
-__all__ = ["AnswerAsk", "CloseProcess", "EventsTaken", "StartProcess"]
+__all__ = ["AnswerAsk", "CloseProcess", "EventsTaken", "SayHowSilent", "StartProcess"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +39,11 @@ class AnswerAsk(Message):
     """The id of what it had asked."""
     decision: Decision
     """What was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class SayHowSilent(Message):
+    """The run wants to know how long the provider has printed nothing.
+
+    Answered to the run by `ProviderSilent`, while there is a process.
+    """

@@ -22,6 +22,7 @@ __all__ = [
     "EventsRead",
     "IdleTimePassed",
     "ProcessStarted",
+    "ProviderSilent",
     "RunDeadlinePassed",
     "SpawnFailed",
     "ToolsFailed",
@@ -115,6 +116,15 @@ class EventsConsumed(Message):
 @dataclass(frozen=True, slots=True)
 class IdleTimePassed(Message):
     """A timer's word to see whether the provider has been silent for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSilent(Message):
+    """The process has printed nothing for a while; time in which nobody read
+    what it prints does not count."""
+
+    seconds: float
+    """For how long."""
 
 
 @dataclass(frozen=True, slots=True)

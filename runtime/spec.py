@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextvars import Context
 from dataclasses import dataclass, field
 
+from ..messages.resources import Identity
 from ..messages.secret import Secret
 from ..messages.turn import HostedServer
 from .drivers.interface import Driver
@@ -39,15 +40,17 @@ class AgentSpec:
     """The environment that children are built from, taken at construction."""
     context: Context = field(repr=False)
     """The context that hosted tool calls run in, taken at construction."""
+    max_runs: int | None = None
+    """How many of its runs may go on at a time; ``None`` for no limit."""
 
     @property
     def hosts_tools(self) -> bool:
         """Whether the Agent has tools at all."""
         return bool(self.catalog.names)
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, identity: Identity | None) -> str:
         """Return what a stored conversation must match to be continued."""
-        return fingerprint(self.driver.fingerprint(), self.catalog.fingerprint)
+        return fingerprint(self.driver.fingerprint(), self.catalog.fingerprint, identity)
 
     def server(self, url: str, token: Secret) -> HostedServer:
         """Describe the Agent's tools as the MCP server that the gateway opened."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ..errors import ResumeRejectedError, RunError, ToolcribError
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import InvalidInputError, ResumeRejectedError, RunError, ToolcribError
 from ..messages.events import RunFinished
-from ..messages.results import Result, RunReason
+from ..messages.results import Result, RunReason, TranscriptItem
 from ..messages.turn import ProcessExit, TurnOutcome
 
 __all__ = ["Verdict"]
@@ -17,13 +20,26 @@ class Verdict:
         run_id: The run's id.
         thread_key: The key of its thread, if it has one.
         provider: The provider's name.
+        metadata: The application's labels.
+        transcript: Tells what was said and done.
     """
 
-    def __init__(self, run_id: str, thread_key: str | None, provider: str) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        thread_key: str | None,
+        provider: str,
+        *,
+        metadata: Mapping[str, str],
+        transcript: Callable[[], tuple[TranscriptItem, ...]],
+    ) -> None:
         self.pid: int | None = None
         self._run_id = run_id
         self._thread_key = thread_key
         self._provider = provider
+        self._metadata = metadata
+        self._transcript = transcript
+        self._output: Any = None
         self._outcome: TurnOutcome | None = None
         self._exit: ProcessExit | None = None
         self._reason: RunReason | None = None
@@ -42,6 +58,14 @@ class Verdict:
         """The provider's id of the conversation, once the turn has ended."""
         return self._outcome.session_id if self._outcome else None
 
+    @property
+    def answer(self) -> str:
+        """The JSON text that should answer `RunOptions.output`, after the turn."""
+        outcome = self._outcome
+        if outcome is None:
+            return ""
+        return outcome.text.strip() if outcome.output is None else outcome.output
+
     def cancelled(self, reason: RunReason, message: str) -> None:
         """Note a cancellation or a deadline; too late for a turn that succeeded."""
         if self._outcome is None or not self._outcome.ok:
@@ -53,9 +77,34 @@ class Verdict:
         if not outcome.ok:
             self._settle(outcome.reason or RunReason.PROVIDER_FAILED, outcome.message)
 
-    def time_is_up_while(self, step: str) -> None:
-        """Note that the run's time was up in a step that could not be ended."""
-        self._settle(RunReason.TIMED_OUT, f"the run's time was up while {step}")
+    def stopped(self, reason: RunReason, message: str, error: Exception | None = None) -> None:
+        """Note that the run itself put an end to the turn, and why."""
+        self._settle(reason, message, error)
+
+    def left_while(self, reason: RunReason, step: str) -> None:
+        """Note that the caller waits no more for a step that could not be ended."""
+        timed_out = reason is RunReason.TIMED_OUT
+        what = "the run's time was up" if timed_out else "the run was cancelled"
+        self._settle(reason, f"{what} while {step}")
+
+    def output_loaded(self, value: Any) -> None:
+        """Note the value that was asked for."""
+        self._output = value
+
+    def output_failed(self, error: Exception, text: str, name: str) -> None:
+        """Note that the answer is not what was asked for.
+
+        Args:
+            error: What the schema's ``load`` raised.
+            text: The same in words.
+            name: The name of the type that was asked for.
+        """
+        if isinstance(error, InvalidInputError):
+            message = f"The answer is not the {name} that was asked for: {text}"
+            self._settle(RunReason.INVALID_OUTPUT, message, error)
+        else:
+            message = f"reading the answer as {name} failed: {text}"
+            self._settle(RunReason.INFRASTRUCTURE, message, error)
 
     def failed_with(self, error: Exception, text: str, step: str) -> None:
         """Note an error of one of the run's steps.
@@ -148,4 +197,8 @@ class Verdict:
             exit_code=exit.code if exit else None,
             terminal=outcome.terminal if outcome else None,
             stderr=exit.stderr if exit else "",
+            stdout=exit.stdout if exit else "",
+            metadata=self._metadata,
+            transcript=self._transcript(),
+            output=self._output,
         )

@@ -5,19 +5,29 @@ The Run actor decides when each of them runs; all run on worker threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+import json
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from ..errors import ConfigurationError, StoreError
-from ..messages.options import RunOptions
+from ..messages.events import ApprovalRequest
+from ..messages.options import OutputSchema, RunOptions
+from ..messages.services import RunInfo
 from ..messages.turn import HostedServer, Launch
+from .attachments import Attached, Observers, attach
+from .clone_key import clone_key
 from .drivers.interface import Dialect, Preflight, TurnRequest
+from .policy import check_mcp, check_options
 from .profiles.clone import Clone
 from .spec import SERVER_KEY, AgentSpec
 from .threads.conversation import collect, lay
 from .threads.interface import Lease, ThreadRecord
 from .threads.plan import Rebind, Resume, check_revisions, plan_run
+from .tools.context import Context
+from .tools.loop import shared_runner
 
 __all__ = ["OpenedThread", "TurnWork"]
 
@@ -65,18 +75,32 @@ class TurnWork:
         return self.spec.hosts_tools
 
     @property
-    def clone_key(self) -> str:
-        """Which of the Agent's clones the run needs."""
-        return self.provider
+    def info(self) -> RunInfo:
+        """The run, as its services see it."""
+        return RunInfo(
+            run_id=self.run_id,
+            thread_key=self.thread_key,
+            provider=self.provider,
+            workspace=self.options.workspace,
+            metadata=self.options.metadata,
+            identity=self.options.identity,
+        )
+
+    def clone_key(self, attached: Attached) -> str:
+        """Return which of the Agent's clones the run needs."""
+        options = self.options
+        return clone_key(self.provider, options.identity, options.skills, attached.mcp)
 
     def check(self) -> None:
         """Find what would fail, before anything is created.
 
         Raises:
-            ToolcribError: What `Driver.preflight` raises; a workspace that is
-                not a directory; a tool without revision in a thread.
+            ToolcribError: An option that the driver can't honour; a workspace
+                that is not a directory; a tool without revision in a thread;
+                what `Driver.preflight` raises.
         """
         spec = self.spec
+        check_options(self.options, self.provider, spec.driver.capabilities)
         if self.thread_key is not None:
             check_revisions(spec.catalog.without_revision())
         if not self.options.workspace.is_dir():
@@ -106,7 +130,7 @@ class TurnWork:
                 self.thread_key,
                 spec.store.load(self.thread_key),
                 provider=self.provider,
-                fingerprint=spec.fingerprint(),
+                fingerprint=spec.fingerprint(self.options.identity),
             )
         except BaseException:
             spec.store.release(lease)
@@ -119,12 +143,37 @@ class TurnWork:
             case _:
                 return OpenedThread(lease, None, "")
 
+    def attach(self) -> Attached:
+        """Attach the run's services, in order.
+
+        Raises:
+            Exception: What a service raised, or a `ConfigurationError` about
+                what it brought; none is attached then.
+        """
+        attached = attach(
+            self.options.services,
+            self.info,
+            self.options.mcp,
+            reserved=(self.spec.variable,),
+            server_key=SERVER_KEY,
+        )
+        try:
+            check_mcp(attached.mcp, self.provider, self.spec.driver.capabilities)
+        except BaseException:
+            attached.detach()
+            raise
+        return attached
+
     def seed(self, root: Path) -> None:
         """Fill a new clone from the source profile."""
         self.spec.driver.seed(Clone(root), self.spec.environment)
 
     def prepare(
-        self, clone: Clone, server: HostedServer | None, record: ThreadRecord | None
+        self,
+        clone: Clone,
+        server: HostedServer | None,
+        record: ThreadRecord | None,
+        attached: Attached,
     ) -> tuple[Launch, Dialect]:
         """Lay the conversation into the clone and let the driver configure it.
 
@@ -133,16 +182,24 @@ class TurnWork:
         """
         if record is not None:
             lay(clone.profile, record.files)
+        driver, options = self.spec.driver, self.options
+        native = options.output is None or driver.capabilities.native_output
         request = TurnRequest(
             run_id=self.run_id,
-            prompt=self.prompt,
-            workspace=self.options.workspace,
+            prompt=self.prompt if native else _asking_for(options.output, self.prompt),
+            workspace=options.workspace,
             clone=clone,
-            environment=self.spec.environment,
+            environment={**self.spec.environment, **attached.environment},
             server=server,
             resume=record.session_id if record else None,
+            model=options.model,
+            instructions=options.instructions,
+            policy=options.policy,
+            skills=options.skills,
+            mcp=attached.mcp,
+            secrets=attached.secrets,
+            output=options.output,
         )
-        driver = self.spec.driver
         launch, dialect = driver.prepare(request), driver.dialect(request)
         for made, kind, method in ((launch, Launch, "prepare"), (dialect, Dialect, "dialect")):
             if not isinstance(made, kind):
@@ -151,7 +208,36 @@ class TurnWork:
                     f"it has to return a {kind.__name__}."
                 )
                 raise ConfigurationError(msg)
-        return launch, dialect
+        # Whatever the driver thought of: no secret of ours gets past the pump.
+        tokens = (server.token,) if server else ()
+        secrets = dict.fromkeys((*launch.secrets, *tokens, *attached.secrets))
+        return replace(launch, secrets=tuple(secrets)), dialect
+
+    def call_back(self, request: ApprovalRequest, until: Context) -> None:
+        """Call the application's approval callback, and wait for its end.
+
+        Args:
+            request: What it is called with.
+            until: Cancels an async callback when the run is over.
+
+        Raises:
+            BaseException: Whatever the callback raised.
+        """
+        callback = self.options.on_approval
+        assert callback is not None
+        within = self.spec.context.copy()
+        returned = within.run(callback, request)
+        if inspect.isawaitable(returned):
+            shared_runner().run(returned, until, within)
+
+    def load_output(self, answer: str) -> Any:
+        """Make the value that was asked for of the answer's JSON text.
+
+        Raises:
+            InvalidInputError: It does not fit.
+        """
+        assert self.options.output is not None
+        return self.options.output.load(answer)
 
     def keep(
         self,
@@ -160,6 +246,7 @@ class TurnWork:
         clone: Clone,
         session_id: str | None,
         server: HostedServer | None,
+        attached: Attached,
     ) -> None:
         """Store the conversation's files and the checkpoint, as one.
 
@@ -175,13 +262,13 @@ class TurnWork:
                 f"{lease.key!r} stays as it was. Run without a thread if you don't need one."
             )
             raise StoreError(msg)
-        secrets = (server.token,) if server else ()
+        secrets = (*((server.token,) if server else ()), *attached.secrets)
         self.spec.store.commit(
             lease,
             ThreadRecord(
                 key=lease.key,
                 provider=self.provider,
-                fingerprint=self.spec.fingerprint(),
+                fingerprint=self.spec.fingerprint(self.options.identity),
                 session_id=session_id,
                 files=collect(clone.profile, files, secrets),
                 turns=(record.turns if record else 0) + 1,
@@ -189,6 +276,30 @@ class TurnWork:
             ),
         )
 
-    def release(self, lease: Lease) -> None:
-        """Give the thread back."""
-        self.spec.store.release(lease)
+    def release(
+        self, lease: Lease | None, attached: Attached | None, observers: Observers | None
+    ) -> tuple[tuple[Exception, ...], Exception | None]:
+        """Detach the services, and then give the thread back, whatever happens.
+
+        Returns:
+            What the services raised, and what the store did.
+        """
+        if observers is not None:
+            observers.drain()
+        errors = attached.detach() if attached is not None else ()
+        if lease is None:
+            return errors, None
+        try:
+            self.spec.store.release(lease)
+        except Exception as error:
+            return errors, error
+        return errors, None
+
+
+def _asking_for(output: OutputSchema | None, prompt: str) -> str:
+    assert output is not None
+    schema = json.dumps(dict(output.schema), ensure_ascii=False)
+    return (
+        f"{prompt}\n\nAnswer with one JSON value and nothing else: no other text, no code "
+        f"fence. It is a {output.name} and has to fit this JSON Schema:\n{schema}"
+    )

@@ -73,8 +73,10 @@ class Child:
 
     def write(self, data: bytes) -> None:
         """Write to its input as it takes it; nothing where that is closed."""
-        if self._input_wanted and data:
+        if self._input_wanted and data and "stdin" in self._pipes:
             self._unwritten.append(memoryview(data))
+            # At once, as far as it goes: an order to end may be next.
+            self._flush()
 
     def close_input(self, *, discard: bool = False) -> None:
         """Close its input after what is to be written, or without that."""

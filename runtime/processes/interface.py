@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...messages.approvals import Ask
 from ...messages.events import Event
 from ...messages.turn import ProcessExit, TurnOutcome
 
@@ -56,6 +57,14 @@ class ProcessListener(Protocol):
 
     def steps(self, events: tuple[Event, ...]) -> None:
         """Take events, in order. Acknowledge as many when they are handled."""
+        ...
+
+    def asked(self, ask: Ask) -> None:
+        """Take what the provider asks; its answer goes to `ProviderProcess.answer`."""
+        ...
+
+    def withdrawn(self, ask_id: str) -> None:
+        """Take note that the provider does not wait for that answer any more."""
         ...
 
     def stderr(self, line: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from ...messages.secret import Secret
 
-__all__ = ["LineBuffer", "LineTooLongError", "Masks", "Tail"]
+__all__ = ["LastLines", "LineBuffer", "LineTooLongError", "Masks", "Tail"]
 
 _MASK = "***"
 # A line of a private key is worth hiding, its closing brace is not.
@@ -124,6 +124,30 @@ class LineBuffer:
     def _drop(self, count: int) -> None:
         del self._data[:count]
         self._searched = 0
+
+
+class LastLines:
+    """Keeps the last whole lines of a text.
+
+    Args:
+        limit: The characters to keep at most, line ends included.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lines: deque[str] = deque()
+        self._size = 0
+
+    def add(self, line: str) -> None:
+        """Add a line; one that is longer than the limit leaves nothing."""
+        self._lines.append(line)
+        self._size += len(line) + 1
+        while self._size > self._limit:
+            self._size -= len(self._lines.popleft()) + 1
+
+    def text(self) -> str:
+        """Return them, each with its end."""
+        return "".join(f"{line}\n" for line in self._lines)
 
 
 class Tail:

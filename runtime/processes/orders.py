@@ -6,11 +6,15 @@ import contextlib
 import os
 import threading
 
+from ...messages.approvals import Decision
+
 __all__ = ["Orders"]
 
 
 class Orders:
-    """The order to end, and a pipe that interrupts the pump's wait. Thread-safe.
+    """The order to end, what was decided, and a pipe that interrupts the pump's wait.
+
+    Thread-safe.
 
     The pipe exists between `open` and `close`, which the pump calls.
     """
@@ -18,6 +22,7 @@ class Orders:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._grace: float | None = None
+        self._answers: list[tuple[str, Decision]] = []
         self._pipe: tuple[int, int] | None = None
 
     @property
@@ -30,6 +35,18 @@ class Orders:
         with self._lock:
             self._grace = grace if self._grace is None else min(self._grace, grace)
         self.ring()
+
+    def answer(self, ask_id: str, decision: Decision) -> None:
+        """Hand over what was decided about something that the provider asked."""
+        with self._lock:
+            self._answers.append((ask_id, decision))
+        self.ring()
+
+    def take_answers(self) -> list[tuple[str, Decision]]:
+        """Return what was decided since the last call, in order."""
+        with self._lock:
+            answers, self._answers = self._answers, []
+        return answers
 
     def ring(self) -> None:
         """Interrupt the wait; does nothing where there is none."""

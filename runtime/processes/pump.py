@@ -11,15 +11,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ParamSpec
 
-from ...messages.events import Event
+from ...messages.approvals import Ask, Decision
+from ...messages.events import Event, Notice
 from ...messages.results import RunReason
 from ...messages.turn import Launch, ProcessExit, TurnOutcome
-from ..drivers.interface import CloseInput, Dialect, Emit, Finished, Step, Stop, Write
+from ..drivers.interface import (
+    CloseInput,
+    Dialect,
+    Emit,
+    Finished,
+    Step,
+    Stop,
+    Withdraw,
+    Write,
+)
 from .child import Child, Stream
 from .credit import Credit
 from .guard import Guard
 from .interface import ProcessLimits, ProcessListener, SpawnError
-from .lines import LineBuffer, LineTooLongError, Masks, Tail
+from .lines import LastLines, LineBuffer, LineTooLongError, Masks, Tail
 from .orders import Orders
 from .tree import Tree
 
@@ -29,6 +39,7 @@ MARKER = "TOOLCRIB_PROCESS"
 """The variable in the environment of a provider process and of its children."""
 
 _STDERR_KEPT = 64 * 1024
+_STDOUT_KEPT = 4 * 1024 * 1024
 _LAST_READS = 1024
 _ERROR_KEPT = 300
 _log = logging.getLogger("toolcrib.processes")
@@ -73,6 +84,9 @@ class Pump:
         self._stdout = LineBuffer(limits.line, self._masks)
         self._stderr = LineBuffer(limits.stderr_line, self._masks, cut=True)
         self._stderr_end = Tail(_STDERR_KEPT)
+        self._stdout_end = LastLines(_STDOUT_KEPT)
+        self._asks: dict[str, Ask] = {}
+        self._heard_at = time.monotonic()
         self._events: list[Event] = []
         self._unaccounted = 0
         self._fault: TurnOutcome | None = None
@@ -95,6 +109,7 @@ class Pump:
         except BaseException as error:
             self._tell(self._listener.failed, _as_spawn_error(error))
             return
+        self.heard()
         self._tree = Tree(self._child.pid, marker)
         if self._guard is not None:
             self._guard.record_group(self._child.pid)
@@ -108,13 +123,27 @@ class Pump:
             exit = self._wind_up()
         except BaseException as error:
             self._blame_host(error)
-            exit = ProcessExit(code=-signal.SIGKILL, stderr=self._stderr_end.text(), forced=True)
+            self._forced = True
+            exit = self._exit(None)
         self._tell(self._listener.ended, exit, self._judge(exit))
+
+    def heard(self) -> None:
+        """Begin to count its silence anew. Thread-safe."""
+        self._heard_at = time.monotonic()
+
+    def silence(self) -> float:
+        """Return the seconds since it last printed, or was last not read. Thread-safe."""
+        return time.monotonic() - self._heard_at if self._credit.left else 0.0
 
     def _converse(self) -> None:
         while not self._is_over():
             self._keep_deadlines()
-            self._pass_on(self._child.wait(self._time_left(), reading=self._credit.left))
+            reading = self._credit.left
+            chunks = self._child.wait(self._time_left(), reading=reading)
+            if chunks or not reading:
+                self.heard()
+            self._pass_on(chunks)
+            self._pass_answers()
             self._deliver()
 
     def _is_over(self) -> bool:
@@ -167,10 +196,14 @@ class Pump:
             code = self._child.reap()
         finally:
             self._child.close()
+        return self._exit(code)
+
+    def _exit(self, code: int | None) -> ProcessExit:
         return ProcessExit(
             code=-signal.SIGKILL if code is None else code,
             stderr=self._stderr_end.text(),
             forced=self._forced,
+            stdout=self._stdout_end.text(),
         )
 
     def _read_rest(self) -> None:
@@ -222,6 +255,7 @@ class Pump:
 
     def _take_line(self, line: str) -> None:
         self._unaccounted = len(line)
+        self._stdout_end.add(line)
         self._ask("line", lambda: self._dialect.line(line))
 
     def _take_stderr(self, line: str) -> None:
@@ -244,6 +278,12 @@ class Pump:
                 self._events.append(event)
                 if len(self._events) >= self._limits.batch:
                     self._flush()
+            case Ask():
+                self._take_ask(step)
+            case Withdraw(ask_id):
+                if self._asks.pop(ask_id, None) is not None:
+                    self._flush()
+                    self._tell(self._listener.withdrawn, ask_id)
             case Write(data):
                 self._child.write(data)
             case CloseInput():
@@ -256,6 +296,26 @@ class Pump:
             case _:
                 msg = f"{step!r} is not a step; see toolcrib.runtime.drivers.interface."
                 raise TypeError(msg)
+
+    def _take_ask(self, ask: Ask) -> None:
+        if ask.id not in self._asks:
+            self._asks[ask.id] = ask
+            self._flush()
+            self._tell(self._listener.asked, ask)
+            return
+        # Two that can't be told apart: the answer to one would be taken for both.
+        why = f"The provider asks for {ask.title!r} with the id of something still open."
+        self._do(Emit(Notice(kind="approval.refused", message=why, source="toolcrib")))
+        self._decide(ask, Decision(approved=False, reason=why))
+
+    def _pass_answers(self) -> None:
+        for ask_id, decision in self._orders.take_answers():
+            if (ask := self._asks.pop(ask_id, None)) is not None and not self._child.exited:
+                self._decide(ask, decision)
+
+    def _decide(self, ask: Ask, decision: Decision) -> None:
+        self._unaccounted = 0
+        self._ask("decided", lambda: self._dialect.decided(ask, decision))
 
     def _flush(self) -> None:
         if self._events:

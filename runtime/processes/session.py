@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 
+from ...messages.approvals import Decision
 from ...messages.turn import Launch
 from ..drivers.interface import Dialect
 from .credit import Credit
@@ -92,8 +93,24 @@ class ProviderProcess:
 
     def acknowledge(self, count: int) -> None:
         """Say that so many events and standard error lines are handled."""
+        if not self._credit.left:
+            self._pump.heard()  # it was not read, so it has not been silent
         if self._credit.give(count):
             self._orders.ring()
+
+    def answer(self, ask_id: str, decision: Decision) -> None:
+        """Tell the dialect what was decided about something that it asked.
+
+        Does nothing where that was withdrawn, or the process has ended.
+        """
+        self._orders.answer(ask_id, decision)
+
+    def silence(self) -> float:
+        """Return for how many seconds the process has printed nothing.
+
+        Time in which nobody reads, since its listener is behind, does not count.
+        """
+        return self._pump.silence()
 
     def close(self, grace: float | None = None) -> None:
         """End the process and everything that it started.

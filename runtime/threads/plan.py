@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...errors import ThreadIncompatibleError
+from ...messages.resources import Identity
 from .interface import ThreadRecord
 
 __all__ = [
@@ -70,7 +71,8 @@ def plan_run(
         mode: ``continue_only`` never starts a conversation.
 
     Raises:
-        ThreadIncompatibleError: Only going on is allowed, and it is not possible.
+        ThreadIncompatibleError: Only going on is allowed, and it is not possible;
+            or the thread was begun for another identity.
     """
     if record is None:
         if mode == "continue_only":
@@ -80,6 +82,12 @@ def plan_run(
             )
             raise ThreadIncompatibleError(msg)
         return Fresh()
+    if _identity_in(record.fingerprint) != _identity_in(fingerprint):
+        msg = (
+            f"thread {key!r} was begun for another identity; run it for that one, or use "
+            "a key for each identity."
+        )
+        raise ThreadIncompatibleError(msg)
     reason = _difference(record, provider, fingerprint)
     if not reason:
         return Resume(record)
@@ -102,15 +110,30 @@ def _difference(record: ThreadRecord, provider: str, fingerprint: str) -> str:
     return ""
 
 
-def fingerprint(provider_fingerprint: str, catalog_fingerprint: str) -> str:
+def fingerprint(
+    provider_fingerprint: str, catalog_fingerprint: str, identity: Identity | None = None
+) -> str:
     """Return what must be equal for a stored conversation to go on.
 
     Args:
         provider_fingerprint: What the driver's ``fingerprint`` gives.
         catalog_fingerprint: The catalog's; empty for an Agent without tools.
+        identity: On whose behalf the runs are made; a part of its own, since
+            another one is an error and no reason to begin anew.
     """
+    whole = _digest("toolcrib-thread/v1", provider_fingerprint, catalog_fingerprint)
+    if identity is None:
+        return whole
+    return f"{whole}:{_digest('toolcrib-identity/v1', identity.tenant, identity.id)}"
+
+
+def _identity_in(fingerprint: str) -> str:
+    return fingerprint.partition(":")[2]
+
+
+def _digest(*parts: str) -> str:
     digest = hashlib.sha256()
-    for part in ("toolcrib-thread/v1", provider_fingerprint, catalog_fingerprint):
+    for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         # Lengths keep "a" + "bc" and "ab" + "c" apart.
         digest.update(len(data).to_bytes(8) + data)

@@ -79,7 +79,7 @@ class House:
             AgentActor, spec, services, self.registry, self.cleaner, self._start_run
         )
 
-    def _start_run(self, request: StartRun, agent: Address) -> Address:
+    def _start_run(self, request: StartRun, agent: Address, waited: float) -> Address:
         run = Probe(f"run-{len(self.runs) + 1}")
         self.runs.append(run)
         return run

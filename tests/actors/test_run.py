@@ -261,4 +261,7 @@ def test_a_fault_of_ours_ends_the_run_and_its_process(stage: Stage) -> None:
     error = stage.error(RunError)
     assert isinstance(error, RunError)
     assert error.reason is RunReason.INFRASTRUCTURE
-    stage.agent.skip_to(RunEnded)
+    stage.agent.expect(ProviderStarting)
+    stage.agent.assert_silent()  # what it holds, it holds until its process has ended
+    stage.tell(OK)
+    stage.agent.expect(RunEnded)

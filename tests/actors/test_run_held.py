@@ -162,6 +162,9 @@ def test_a_fault_of_ours_gives_the_thread_back(stage: Stage) -> None:
     stage.launched()
     stage.tell(EventsRead(None))  # type: ignore[arg-type]  # what a bug would do
     stage.error(RunError)
+    with pytest.raises(ThreadBusyError):
+        stage.store.acquire("t", "the next run")
+    stage.tell(OK)
     stage.agent.skip_to(RunEnded)
     stage.store.acquire("t", "the next run")
 

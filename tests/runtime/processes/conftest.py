@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import psutil
 import pytest
 
+from toolcrib.messages.approvals import Ask
 from toolcrib.messages.events import Event, TextDelta
 from toolcrib.messages.secret import Secret
 from toolcrib.messages.turn import Launch, ProcessExit, TurnOutcome
@@ -52,6 +53,8 @@ class Probe:
         self.pid = 0
         self.events: list[Event] = []
         self.errors: list[str] = []
+        self.asks: list[Ask] = []
+        self.withdrawals: list[str] = []
         self.failure: Exception | None = None
         self.exit: ProcessExit | None = None
         self.outcome: TurnOutcome | None = None
@@ -66,6 +69,14 @@ class Probe:
         self.events += events
         self._note("steps")
         self._acknowledge(len(events))
+
+    def asked(self, ask: Ask) -> None:
+        self.asks.append(ask)
+        self._note("asked")
+
+    def withdrawn(self, ask_id: str) -> None:
+        self.withdrawals.append(ask_id)
+        self._note("withdrawn")
 
     def stderr(self, line: str) -> None:
         self.errors.append(line)
