@@ -199,10 +199,11 @@ def test_a_conversation_that_the_provider_does_not_know_is_said(
         {"when": {"prompt": "first"}, "steps": [{"say": "hi"}]},
         {"steps": [{"say": "never"}]},
     ]
-    with Agent(scripted(turns=turns), store=Forgetful(), system=system) as first:
+    store = Forgetful()
+    with Agent(scripted(turns=turns), store=store, system=system) as first:
         session = first.thread("t").run("first").session_id
         assert session is not None
-    with Agent(scripted(turns=turns), store=first._store, system=system) as agent:
+    with Agent(scripted(turns=turns), store=store, system=system) as agent:
         with pytest.raises(ResumeRejectedError) as caught:
             agent.thread("t").run("second")
         assert caught.value.reason is RunReason.RESUME_REJECTED
