@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Agent"]
 
 _CLOSE_TIMEOUT = 30.0
-_EVENT_BUFFER = 1024
-_MAX_RUNS = 8
 
 
 class Agent(Runner):
@@ -63,9 +61,9 @@ class Agent(Runner):
         if not isinstance(driver, Driver):
             msg = f"driver is a {type(driver).__name__}; pass a Driver, such as Cursor()."
             raise TypeError(msg)
-        layer = layered(options, keywords, "An Agent", construction=True)
+        layer = layered((_defaults(), *options), keywords, "An Agent", construction=True)
         self._driver = driver
-        self._catalog: Catalog = layer.value("tools", Catalog(()))
+        self._catalog: Catalog = layer.value("tools", None)
         self._variable = new_variable()
         link = Link(
             repr(self),
@@ -74,10 +72,11 @@ class Agent(Runner):
                 catalog=self._catalog,
                 store=layer.value("store", None) or MemoryStore(),
                 variable=self._variable,
+                max_runs=layer.value("max_runs", None),
             ),
             layer.value("system", None),
-            event_buffer=layer.value("event_buffer", _EVENT_BUFFER),
-            paces=layer.value("blocking_events", False),
+            event_buffer=layer.value("event_buffer", None),
+            paces=layer.value("blocking_events", None),
         )
         super().__init__(Door(link, layer, Path.cwd()), None)
 
@@ -161,8 +160,17 @@ class Agent(Runner):
             warn(f"{self!r} was never closed", ResourceWarning, source=self)
 
 
+def _defaults() -> AgentOptions:
+    return AgentOptions(tools=(), event_buffer=1024, blocking_events=False, max_runs=8)
+
+
 def _spec_maker(
-    *, driver: Driver, catalog: Catalog, store: ThreadStore, variable: str
+    *,
+    driver: Driver,
+    catalog: Catalog,
+    store: ThreadStore,
+    variable: str,
+    max_runs: int | None,
 ) -> Callable[[System], AgentSpec]:
     """Take the environment and the context of this moment for the Agent's spec."""
     environment = dict(os.environ)
@@ -178,6 +186,7 @@ def _spec_maker(
             variable=variable,
             environment=MappingProxyType({**environment, "TOOLCRIB_HOST": system.host}),
             context=context,
+            max_runs=max_runs,
         )
 
     return make
