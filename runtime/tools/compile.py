@@ -40,7 +40,7 @@ def compile_plan(
     signature = read_signature(handler, scope, tool)
     taking = Builder(tool, scope, "input", _converters(overrides.input))
     giving = Builder(tool, scope, "output", _converters(overrides.output))
-    record, given = _input(signature, handler, taking, is_open=overrides.input is not None)
+    record, given = _input(signature, handler, taking)
     result = giving.shape(signature.returns, "return")
     input_schema, accepts = _input_schema(given, taking, overrides)
     output_schema, wrapped, returns = _output_schema(result, giving, overrides)
@@ -59,13 +59,11 @@ def compile_plan(
     return plan, input_schema, output_schema
 
 
-def _input(
-    signature: Signature, handler: Handler, builder: Builder, *, is_open: bool
-) -> tuple[str | None, Shape]:
+def _input(signature: Signature, handler: Handler, builder: Builder) -> tuple[str | None, Shape]:
     """Return the parameter that takes all arguments, if one does, and their shape."""
     parameters = signature.parameters
     if len(parameters) == 1:
-        shape = _record(parameters[0], builder, is_open=is_open)
+        shape = _record(parameters[0], builder)
         if shape is not None:
             return parameters[0].name, shape
     texts = parameter_texts(handler_docstring(handler))
@@ -73,12 +71,12 @@ def _input(
     return None, record_shape(members, make=dict, instance_of=dict, builder=builder, where="")
 
 
-def _record(only: Parameter, builder: Builder, *, is_open: bool) -> Shape | None:
+def _record(only: Parameter, builder: Builder) -> Shape | None:
     """Return the shape of an only parameter whose fields are the arguments."""
     kind = field_type(only.annotation)
     shape = builder.shape(kind.annotation, only.name)
     is_all = is_record(builder.resolved(shape.schema))
-    if not is_all and not (is_open and is_open_object(only.annotation)):
+    if not is_all and not is_open_object(only.annotation):
         return None
     if only.default is not NO_DEFAULT or kind.alias is not None:
         msg = (

@@ -93,11 +93,12 @@ class Overlap:
         mine, yours = one.get("properties", {}), other.get("properties", {})
         if not mine and not yours:
             rest, others = one.get("additionalProperties"), other.get("additionalProperties")
-            return bool(rest and others) and self.apart(rest or {}, others or {}, depth + 1)
-        both = set(one.get("required", ())) & set(other.get("required", ()))
+            return self.apart(rest or {}, others or {}, depth + 1)
+        # A value for both has what either requires.
+        either = {*one.get("required", ()), *other.get("required", ())}
         return any(
             self.apart(mine[name], yours[name], depth + 1)
-            for name in sorted(both)
+            for name in sorted(either)
             if name in mine and name in yours
         )
 

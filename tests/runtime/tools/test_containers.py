@@ -6,7 +6,7 @@ import datetime as dt
 import enum
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import pytest
 from typed_tools import dumped, giving, loaded, schema_of
@@ -123,3 +123,23 @@ def test_literals_of_several_kinds_are_parted_by_kind() -> None:
 )
 def test_sets_leave_sorted(kind: Any, value: Any, plain: Any) -> None:
     assert dumped(kind, value) == plain
+
+
+def test_the_schema_of_a_collection_says_what_it_holds_and_in_which_order() -> None:
+    assert schema_of(set[int]) == {
+        "type": "array",
+        "items": {"type": "integer"},
+        "uniqueItems": True,
+        "description": "No item twice.",
+    }
+    assert schema_of(tuple[dt.date, int, Literal["a"]])["description"] == (
+        "Exactly 3 items, in this order: date, integer, string."
+    )
+
+
+class Named_Node(TypedDict):  # noqa: N801 - what becomes of it is the point
+    rest: Named_Node | None
+
+
+def test_a_recursive_type_keeps_its_name() -> None:
+    assert schema_of(list[Named_Node])["items"] == {"$ref": "#/$defs/Named_Node"}

@@ -307,3 +307,13 @@ def test_schemas_are_fresh_copies() -> None:
     made.output_schema.clear()
     assert "text" in made.input_schema["properties"]
     assert made.output_schema["type"] == "object"
+
+
+def test_a_function_given_first_is_no_name_in_messages() -> None:
+    assert refusal(shout, input_schema="no JSON").tool is None
+
+
+def test_a_function_without_a_name_is_told_apart_from_a_name_of_another_kind() -> None:
+    error = refusal(None, "d", functools.partial(shout))
+    assert "no name of its own" in str(error)
+    assert error.parameter == "name"

@@ -340,3 +340,14 @@ def test_many_threads_may_use_a_new_tool_at_once() -> None:
 
 def lambda_free_double(n: int) -> int:
     return n * 2
+
+
+def test_ainvoke_takes_a_context_too() -> None:
+    @tool.define
+    async def handler(call: tool.Context) -> bool:
+        """Look."""
+        return call.cancelled
+
+    call = tool.Context("handler")
+    call.cancel()
+    assert asyncio.run(handler.ainvoke({}, context=call)) is True

@@ -274,3 +274,36 @@ def test_schemas_are_told_apart_by_fields_that_marshmallow_alone_would_pass_over
     for plain in ({"a": 1}, {"b": 1}):
         assert loaded(kind, plain) == plain
         assert dumped(kind, plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("field", "schema"),
+    [
+        (
+            fields.String(validate=validate.OneOf(["a", "b"])),
+            {"type": "string", "enum": ["a", "b"], "description": "One of ['a', 'b']."},
+        ),
+        (
+            fields.Boolean(validate=validate.Equal(True)),
+            {"type": "boolean", "enum": [True], "description": "One of [True]."},
+        ),
+        (fields.Integer(validate=validate.OneOf([True])), {"type": "integer"}),
+        (
+            fields.Float(validate=validate.Range(0, 9, min_inclusive=False)),
+            {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": 9,
+                "description": "Above 0. At most 9.",
+            },
+        ),
+    ],
+)
+def test_a_validator_is_in_the_schema_and_in_its_words(field: Any, schema: dict[str, Any]) -> None:
+    assert schema_of(one(field))["properties"]["a"] == schema
+
+
+def test_a_number_that_leaves_as_text_is_text_in_results() -> None:
+    made = giving(one(fields.Float(as_string=True)), {"a": 1.5})
+    assert made.output_schema["properties"]["a"]["type"] == "string"
+    assert made.invoke({}) == {"a": "1.5"}

@@ -395,3 +395,20 @@ def test_a_result_of_any_kind_is_json(result: Any) -> None:
 def test_a_false_result_is_refused() -> None:
     with pytest.raises(DefinitionError, match="allows nothing"):
         giving(False, find)
+
+
+def test_a_part_that_nothing_refers_to_has_to_be_a_schema_too() -> None:
+    error = refusal(record() | {"$defs": {"unused": {"type": 5}}})
+    assert error.parameter == "input_schema/$defs/unused/type"
+
+
+@pytest.mark.parametrize(
+    ("part", "advice"),
+    [
+        ({"items": False}, "write maxItems"),
+        ({"allOf": [False]}, "leave it out"),
+        ({"not": False}, "leave it out"),
+    ],
+)
+def test_what_allows_nothing_comes_with_advice(part: dict[str, Any], advice: str) -> None:
+    assert str(refusal(record(a=part))).endswith(f"false allows nothing; {advice}")

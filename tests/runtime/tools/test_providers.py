@@ -197,3 +197,27 @@ def test_a_recursive_type_stays_recursive_where_there_is_room() -> None:
     assert one.wire_schema("codex").schema["$defs"][name]["properties"]["parent"]["anyOf"][0] == {
         "$ref": f"#/$defs/{name}"
     }
+
+
+def test_only_a_schema_that_is_kept_is_said_to_be_kept() -> None:
+    kept, changed = made(a={"type": "string"}), made(a={"type": "string", "maxLength": 3})
+    assert "It keeps the schema as it is." in kept.wire_schema("codex").notes
+    assert "It keeps the schema as it is." not in changed.wire_schema("codex").notes
+    assert "It keeps the schema as it is." not in kept.wire_schema("cursor").notes
+
+
+def test_the_repr_of_a_view_leaves_out_the_schema() -> None:
+    assert "longer-name" not in repr(
+        made(**{"longer-name": {"type": "string"}}).wire_schema("codex")
+    )
+
+
+def test_codex_is_told_of_closed_objects_also_in_a_schema_that_is_too_large() -> None:
+    def closed(**properties: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+    text = {"type": "string", "enum": ["x" * 60]}
+    level = closed(in_=closed(in_=closed(in_=text)))
+    view = made(**{f"p{number}": level for number in range(60)}).wire_schema("codex")
+    assert view.schema["properties"]["p0"] == closed(in_=closed(in_={}))
+    assert view.schema["additionalProperties"] is False

@@ -268,3 +268,41 @@ def test_models_are_told_apart_by_fields_that_pydantic_alone_would_pass_over() -
 
     assert loaded(Narrow | Wide, {"a": 1, "b": 2}) == Wide(a=1, b=2)
     assert loaded(Wide | Narrow, {"a": 1}) == Narrow(a=1)
+
+
+class Positive(pydantic.BaseModel):
+    value: int = pydantic.Field(gt=0, le=9, description="How many.")
+
+
+class Word(pydantic.BaseModel):
+    text: str = pydantic.Field(min_length=2, max_length=9)
+
+
+class Listed(pydantic.RootModel[list[int]]): ...
+
+
+class Wrapped(pydantic.RootModel[Positive]): ...
+
+
+def test_the_rules_of_a_field_are_in_its_words() -> None:
+    assert schema_of(Positive)["properties"]["value"] == {
+        "type": "integer",
+        "exclusiveMinimum": 0,
+        "maximum": 9,
+        "description": "How many. Above 0. At most 9.",
+    }
+    assert schema_of(Word)["properties"]["text"]["description"] == (
+        "Length at least 2. Length at most 9."
+    )
+
+
+def test_a_model_that_was_made_without_validation_is_no_result() -> None:
+    with pytest.raises(InvalidOutputError, match="does not fit the schema of Positive"):
+        giving(Positive, Positive.model_construct(value=-1)).invoke({})
+
+
+def test_a_root_model_is_what_it_holds_and_no_more() -> None:
+    assert schema_of(Listed) == {"type": "array", "items": {"type": "integer"}}
+    assert schema_of(Wrapped) == schema_of(Positive)
+    assert dumped(Wrapped, loaded(Wrapped, {"value": 1})) == {"value": 1}
+    assert dumped(Listed, loaded(Listed, [1])) == [1]

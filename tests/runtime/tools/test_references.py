@@ -230,3 +230,29 @@ def test_references_that_would_grow_without_bound_are_refused() -> None:
         definitions[f"a{level}"] = record(x=reference, y=reference)
     error = refusal(record(a={"$ref": "#/$defs/a19"}) | {"$defs": definitions})
     assert "parts with references written out" in str(error)
+
+
+def test_all_references_to_a_recursive_schema_stay_references() -> None:
+    node = record(next={"$ref": "#/$defs/node"})
+    made = taking(
+        record(a={"$ref": "#/$defs/node"}, b={"$ref": "#/$defs/node"}) | {"$defs": {"node": node}}
+    )
+    reference = {"$ref": "#/$defs/node"}
+    assert made.input_schema["properties"] == {"a": reference, "b": reference}
+    assert made.input_schema["$defs"] == {"node": node}
+
+
+def test_a_reference_may_lead_into_a_list_of_schemas() -> None:
+    both = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+    made = taking(record(a=both, b={"$ref": "#/properties/a/anyOf/1"}))
+    assert made.input_schema["properties"]["b"] == {"type": "integer"}
+    for step in ("2", "-1", "x"):
+        error = refusal(record(a=both, b={"$ref": f"#/properties/a/anyOf/{step}"}))
+        assert "leads to no schema" in str(error)
+
+
+def test_definitions_of_older_drafts_are_looked_into() -> None:
+    made = taking(record(a={"$ref": "#/definitions/x"}) | {"definitions": {"x": {"type": "null"}}})
+    assert made.input_schema == record(a={"type": "null"})
+    error = refusal(record() | {"definitions": {"x": {"$ref": "other.json"}}})
+    assert error.parameter == "input_schema/definitions/x/$ref"

@@ -156,3 +156,35 @@ def test_the_format_is_in_the_schema_and_in_its_words(
 def test_a_path_class_of_another_system_is_refused() -> None:
     with pytest.raises(DefinitionError, match="WindowsPath does not work on this system"):
         schema_of(pathlib.WindowsPath)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (dt.datetime, "RFC 3339 date and time with offset, such as 2026-01-31T09:30:00Z."),
+        (dt.date, "RFC 3339 date, such as 2026-01-31."),
+    ],
+)
+def test_times_are_described_by_an_example(kind: Any, words: str) -> None:
+    assert schema_of(kind)["description"] == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (dt.datetime, "a datetime"),
+        (dt.date, "a date"),
+        (dt.time, "a time"),
+        (dt.timedelta, "a timedelta"),
+        (uuid.UUID, "a UUID"),
+        (Decimal, "a Decimal"),
+        (bytes, "bytes"),
+        (float, "a float"),
+        (int, "an int"),
+        (str, "a str"),
+        (bool, "a bool"),
+    ],
+)
+def test_a_result_of_another_type_is_told_apart(kind: Any, words: str) -> None:
+    with pytest.raises(InvalidOutputError, match=f"is not {words} but of type list"):
+        giving(kind, []).invoke({})

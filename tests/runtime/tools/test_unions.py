@@ -7,7 +7,7 @@ import enum
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict, Union
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, Union
 
 import pytest
 from typed_tools import dumped, giving, loaded, schema_of, taking
@@ -209,3 +209,24 @@ def test_a_rule_around_a_union_keeps_its_tags() -> None:
     schema = schema_of(Annotated[Circle | Square | list[int], "Which."])
     assert schema["description"] == "Which."
     assert schema["anyOf"][0]["required"] == ["radius", "kind"]
+
+
+class Named(TypedDict):
+    value: str
+
+
+class Numbered(TypedDict):
+    value: NotRequired[int]
+
+
+class Free(TypedDict):
+    value: NotRequired[str]
+
+
+def test_a_field_that_one_member_requires_tells_it_from_others() -> None:
+    for kind in (Named | Numbered, Numbered | Named):
+        for plain in ({"value": "a"}, {"value": 1}, {}):
+            assert loaded(kind, plain) == plain
+            assert dumped(kind, plain) == plain
+    with pytest.raises(DefinitionError, match="can be the same JSON"):
+        taking(Free | Numbered)  # type: ignore[arg-type]

@@ -177,6 +177,43 @@ def test_an_initial_variable_is_refused_by_name() -> None:
         taking(WithInitVar)
 
 
+class Plain: ...
+
+
+class LikeTuple:
+    _fields = ("a",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Plain, "Plain is not a type that a tool can take or return"),
+        (LikeTuple, "LikeTuple is not a type that a tool can take or return"),
+        (Any, "says nothing about the value"),
+        (object, "says nothing about the value"),
+        (dict, r"does not say what it holds; write dict\[...\]"),
+        (Sequence, "write list"),
+        (collections.abc.Mapping, "write dict"),
+        (collections.abc.Mapping[str, int], "write dict"),
+        (collections.abc.MutableMapping[str, int], "write dict"),
+        (collections.abc.Iterator[int], "can't be sent as one value"),
+        (Callable[[], int], "is code"),
+        (bytearray, "write bytes"),
+    ],
+)
+def test_the_advice_fits_the_type(kind: Any, words: str) -> None:
+    with pytest.raises(DefinitionError, match=words):
+        taking(kind)
+
+
+def test_tuples_that_would_explode_are_refused() -> None:
+    kind: Any = int
+    for _ in range(12):
+        kind = tuple[kind, kind]
+    with pytest.raises(DefinitionError, match="smaller"):
+        taking(kind)
+
+
 def test_a_schema_that_would_explode_is_refused() -> None:
     level: type = Point
     for depth in range(12):
