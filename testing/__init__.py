@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Think,
         Turn,
     )
+    from .wsgi import WsgiApp, wsgi_app
 
 __all__ = [
     "CallTool",
@@ -41,15 +42,19 @@ __all__ = [
     "Script",
     "Think",
     "Turn",
+    "WsgiApp",
     "scripted_cursor",
+    "wsgi_app",
 ]
+
+_HOMES = {"scripted_cursor": "cursor", "WsgiApp": "wsgi", "wsgi_app": "wsgi"}
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    home = "cursor" if name == "scripted_cursor" else "model_server"
+    home = _HOMES.get(name, "model_server")
     value: object = getattr(importlib.import_module(f".{home}", __name__), name)
     return value
 

@@ -9,12 +9,15 @@ statuses are Werkzeug's.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import httptools
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
 
 __all__ = [
     "CONTINUE",
@@ -24,9 +27,11 @@ __all__ = [
     "accepts",
     "busy",
     "encode",
+    "from_environ",
     "media_type",
     "parse_head",
     "refusal",
+    "respond",
     "stream_head",
     "unauthorized",
 ]
@@ -112,6 +117,45 @@ def parse_head(data: bytes, max_fields: int) -> Head:
     if len(head.all("host")) > 1:
         raise BadRequest(400)
     return head
+
+
+def from_environ(environ: WSGIEnvironment, max_bytes: int, max_fields: int) -> Head:
+    """Return the head of a request that a WSGI server has parsed.
+
+    Its target is what comes behind the path at which the application is mounted.
+
+    Raises:
+        BadRequest: It is too long, or has a length that is no number.
+    """
+    from werkzeug.wrappers import Request
+
+    request = Request(environ, shallow=True)
+    fields = tuple((name.lower(), value.strip(" \t")) for name, value in request.headers.items())
+    if (
+        len(fields) > max_fields
+        or sum(len(name + value) + 4 for name, value in fields) > max_bytes
+    ):
+        raise BadRequest(431)
+    query = request.query_string.decode("latin-1")
+    target = f"{request.path}?{query}" if query else request.path
+    head = Head(request.method, target, fields, keep_alive=True)
+    length = head.get("content-length")
+    if length is not None and not (length.isascii() and length.isdigit()):
+        raise BadRequest(400)
+    return head
+
+
+def respond(
+    answer: Answer, environ: WSGIEnvironment, start_response: StartResponse
+) -> Iterable[bytes]:
+    """Give an answer to a WSGI server."""
+    from werkzeug.wrappers import Response
+
+    kind = "application/json" if answer.body else None
+    response = Response(answer.body, answer.status, answer.fields, content_type=kind)
+    if kind is None:
+        del response.headers["Content-Type"]
+    return response(environ, start_response)
 
 
 class _Collector:
