@@ -11,7 +11,7 @@ from typing import Protocol
 from ...errors import ConfigurationError
 from .environment import check_variables
 
-__all__ = ["CommandOptions", "settle"]
+__all__ = ["CommandOptions", "chosen_model", "settle"]
 
 
 class CommandOptions(Protocol):
@@ -60,9 +60,20 @@ def settle(options: CommandOptions) -> None:
     object.__setattr__(options, "extra_args", tuple(options.extra_args))
     object.__setattr__(options, "environment", MappingProxyType(dict(options.environment)))
     check_variables(options.environment)
-    if options.model is not None and (not options.model or options.model.startswith("-")):
-        msg = f"model is {options.model!r}, which is no model's name. Correct it."
-        raise ConfigurationError(msg)
+    chosen_model(options.model, None)
     if not (math.isfinite(options.grace) and options.grace >= 0):
         msg = f"grace is {options.grace}. Give a number of seconds, 0 or more."
         raise ConfigurationError(msg)
+
+
+def chosen_model(turns: str | None, drivers: str | None) -> str | None:
+    """Return the model of a turn: its own, else the driver's, else none.
+
+    Raises:
+        ConfigurationError: It would be taken for a flag.
+    """
+    model = drivers if turns is None else turns
+    if model is not None and (not model or model.startswith("-") or "\0" in model):
+        msg = f"model is {model!r}, which is no model's name. Correct it."
+        raise ConfigurationError(msg)
+    return model

@@ -29,3 +29,8 @@ class Clone:
     def temp(self) -> Path:
         """The child's temporary directory."""
         return self.root / "tmp"
+
+    @property
+    def given(self) -> Path:
+        """What an application gave beside the profile; made where it is needed."""
+        return self.root / "given"

@@ -10,7 +10,14 @@ from typing import Any, NoReturn
 from ...errors import ProfileError, ServerConflictError
 from .files import read_file, write_atomically
 
-__all__ = ["check_entries", "check_servers", "put_server", "read_object", "write_object"]
+__all__ = [
+    "check_entries",
+    "check_servers",
+    "put_server",
+    "read_object",
+    "server_names",
+    "write_object",
+]
 
 _SECTION = "mcpServers"
 _LIMIT = 4 * 1024 * 1024
@@ -53,6 +60,15 @@ def write_object(path: Path, value: Mapping[str, Any]) -> None:
         msg = f"{path} would hold a number that JSON has no form for. Correct its source."
         raise ProfileError(msg) from error
     write_atomically(path, text.encode() + b"\n")
+
+
+def server_names(path: Path) -> tuple[str, ...]:
+    """Return the names of a file's servers; a missing file has none.
+
+    Raises:
+        ProfileError: It can't be read or is malformed.
+    """
+    return tuple(_section(path, read_object(path)))
 
 
 def check_servers(path: Path, key: str, variable: str) -> tuple[str, ...]:

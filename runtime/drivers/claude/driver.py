@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 from ....messages.turn import HostedServer, Launch
 from ...profiles.clone import Clone
+from ...profiles.files import reported
+from ...profiles.given import lay_text
 from ...profiles.mcp_json import put_server
 from ..environment import child_environment
-from ..interface import Decision, Dialect, Driver, Preflight, TurnRequest
+from ..interface import Capabilities, Decision, Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.flags import SHORT
-from ..stream_json.launch import arguments, server_entry
-from ..stream_json.profile import conversation_files
+from ..stream_json.launch import added_servers, arguments, decides, put_skills, server_entry
+from ..stream_json.profile import conversation_files, project_files
 from .flags import CLAUDE_OWN
 from .source import CONFIG, Source, check_projects, find_source
 
@@ -33,6 +37,7 @@ _SERVER_KEY = "toolcrib"
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _SLACK = 30
 """Seconds that the CLI waits for a tool longer than the gateway does."""
+_SNAPSHOT = b'"prompt_snapshot"'
 _STARTUP = {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "30000"}
 """Unset, the CLI begins without a server that is not there after 7 seconds."""
 
@@ -90,6 +95,22 @@ class Claude(Driver):
     """
 
     provider: ClassVar[str] = "claude"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        web_search=frozenset({"allow", "deny"}),
+        browser=frozenset({"allow", "deny"}),
+        approvals=MappingProxyType(
+            {
+                "permission": frozenset({"ask", "auto_approve", "auto_reject"}),
+                "plan_review": frozenset({"ask", "auto_approve", "auto_reject"}),
+                "question": frozenset({"ask", "auto_reject"}),
+            }
+        ),
+        model=True,
+        instructions=True,
+        skills=True,
+        mcp=frozenset({"stdio", "http"}),
+        native_output=True,
+    )
 
     command: str | Sequence[str] | None = None
     profile: str | os.PathLike[str] | None = None
@@ -133,6 +154,7 @@ class Claude(Driver):
             check_projects(request.workspace, server.key, server.variable)
             put_server(config, server.key, _entry(server), server.variable)
             variables[server.variable] = server.token.reveal()
+        put_skills(request)
         return Launch(
             argv=(*prefix, *self._arguments(request)),
             environment=child_environment(environment, request.clone, variables),
@@ -166,7 +188,38 @@ class Claude(Driver):
             permission_mode=self.permission_mode,
             reasoning_effort=self.reasoning_effort,
             extra=self.extra_args,
+            more=_options(request),
         )
+
+
+def _options(request: TurnRequest) -> list[str]:
+    policy, config = request.policy, request.clone.profile / CONFIG
+    files = (config, *project_files(request.workspace))
+    line = added_servers(request, files, _SERVER_KEY)
+    if request.instructions is not None:
+        path = lay_text(request.clone, "instructions.txt", request.instructions)
+        line += ["--append-system-prompt-file", str(path)]
+    if request.resume is not None and _is_recorded(request.clone, request.resume):
+        # Else the instructions of the first turn would be sent again.
+        line += ["--system-prompt-snapshot", "off"]
+    if request.output is not None:
+        # These two the CLI takes for references to be followed.
+        schema = {k: v for k, v in request.output.schema.items() if k not in {"$schema", "$id"}}
+        line += ["--json-schema", json.dumps(schema)]
+    if policy.browser is not None:
+        line.append("--chrome" if policy.browser == "allow" else "--no-chrome")
+    # Without it nobody is asked, and the tools for a plan and for questions are gone.
+    return [*line, "--permission-prompt-tool", "stdio"] if decides(policy) else line
+
+
+def _is_recorded(clone: Clone, session_id: str) -> bool:
+    """Tell whether a conversation keeps the instructions that it began with."""
+    for found in conversation_files(clone, session_id):
+        path = clone.profile / found
+        with reported("read", path), path.open("rb") as file:
+            if any(_SNAPSHOT in line for line in file):
+                return True
+    return False
 
 
 def _entry(server: HostedServer) -> dict[str, Any]:

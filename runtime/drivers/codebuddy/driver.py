@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
+from ....errors import ConfigurationError
 from ....messages.turn import Launch
 from ...profiles.clone import Clone
 from ...profiles.files import is_there, reported
 from ...profiles.mcp_json import check_servers, put_server
 from ..environment import child_environment
-from ..interface import Decision, Dialect, Driver, Preflight, TurnRequest
+from ..interface import Capabilities, Decision, Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.dialect import Flavor, StreamJsonDialect
-from ..stream_json.launch import arguments, server_entry
+from ..stream_json.launch import added_servers, arguments, put_skills, server_entry
 from ..stream_json.profile import conversation_files, project_files
 from .flags import CODEBUDDY_OWN, CODEBUDDY_SHORT
 from .source import SERVERS, Source, find_source, own_folder
@@ -37,6 +39,7 @@ _DEFAULTS = {"CODEBUDDY_DEFER_TOOL_LOADING": "0"}
 """Unset, tools of the user's own servers are hidden behind a search."""
 _TIMEOUT = "MCP_TOOL_TIMEOUT"
 _LONGEST_NAME = 255
+_LONGEST_INSTRUCTIONS = 120_000
 
 
 def _approval(decision: Decision, call_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,14 +53,19 @@ def _approval(decision: Decision, call_id: str, arguments: Mapping[str, Any]) ->
     }
 
 
+_INITIALIZE = {"subtype": "initialize", "hasPrompt": True}
 _FLAVOR = Flavor(
     name="CodeBuddy",
     approval=_approval,
-    initialize={"subtype": "initialize", "hasPrompt": True},
+    initialize=_INITIALIZE,
     double_encoded=True,
     usage_runs_on=True,
     input_holds_cached=True,
 )
+_QUESTIONED = replace(
+    _FLAVOR, initialize={**_INITIALIZE, "capabilities": {"askUserQuestion": True}}
+)
+"""For a policy that says what becomes of questions; else the model can't ask any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +112,20 @@ class CodeBuddy(Driver):
     """
 
     provider: ClassVar[str] = "codebuddy"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        web_search=frozenset({"allow", "deny"}),
+        approvals=MappingProxyType(
+            {
+                "permission": frozenset({"ask", "auto_approve", "auto_reject"}),
+                "plan_review": frozenset({"ask", "auto_approve", "auto_reject"}),
+                "question": frozenset({"ask", "auto_reject"}),
+            }
+        ),
+        model=True,
+        instructions=True,
+        skills=True,
+        mcp=frozenset({"stdio", "http"}),
+    )
 
     command: str | Sequence[str] | None = None
     profile: str | os.PathLike[str] | None = None
@@ -155,6 +177,7 @@ class CodeBuddy(Driver):
             variables[_TIMEOUT] = _longer(environment.get(_TIMEOUT, ""), server.deadline)
         if request.resume is not None:
             _bring_home(request.clone, request.workspace, request.resume)
+        put_skills(request)
         return Launch(
             argv=(*prefix, *self._arguments(request)),
             environment=child_environment(environment, request.clone, variables),
@@ -165,7 +188,8 @@ class CodeBuddy(Driver):
 
     def dialect(self, request: TurnRequest) -> Dialect:
         """Return the reader of one turn's records."""
-        return StreamJsonDialect(_FLAVOR, command=shown(self.command, _NAMES[0]), turn=request)
+        flavor = _FLAVOR if request.policy.approvals.question is None else _QUESTIONED
+        return StreamJsonDialect(flavor, command=shown(self.command, _NAMES[0]), turn=request)
 
     def conversation_files(self, clone: Clone, session_id: str) -> tuple[PurePosixPath, ...]:
         """Return the conversation's file below `projects`, and what lies in its folder."""
@@ -188,7 +212,23 @@ class CodeBuddy(Driver):
             permission_mode=self.permission_mode,
             reasoning_effort=self.reasoning_effort,
             extra=self.extra_args,
+            more=_options(request),
         )
+
+
+def _options(request: TurnRequest) -> list[str]:
+    files = (request.clone.profile / SERVERS, *project_files(request.workspace))
+    line = added_servers(request, files, _SERVER_KEY)
+    if request.instructions is None:
+        return line
+    # There is no flag for a file of them, and the system bounds an argument.
+    if len(request.instructions.encode(errors="replace")) > _LONGEST_INSTRUCTIONS:
+        msg = (
+            f"The instructions are longer than {_LONGEST_INSTRUCTIONS} bytes, more than "
+            "CodeBuddy's command line takes. Shorten them, or give a skill."
+        )
+        raise ConfigurationError(msg)
+    return [*line, "--append-system-prompt", request.instructions]
 
 
 def _longer(users: str, deadline: float) -> str:

@@ -14,7 +14,15 @@ from tomlkit.exceptions import ParseError, TOMLKitError
 from ....errors import ProfileError, ServerConflictError
 from ...profiles.files import is_there, read_file, write_atomically
 
-__all__ = ["SYSTEM", "check_config", "excluded", "other_files", "put_server", "read_config"]
+__all__ = [
+    "SYSTEM",
+    "check_config",
+    "excluded",
+    "other_files",
+    "put_server",
+    "read_config",
+    "server_names",
+]
 
 SYSTEM = Path("/etc/codex/config.toml")
 """What an administrator sets for every user."""
@@ -53,6 +61,15 @@ def check_config(path: Path, key: str, variable: str) -> None:
     if variable in json.dumps(document, default=str):
         msg = f"{path} mentions {variable}, the variable of this Agent's token. Remove it there."
         raise ServerConflictError(msg)
+
+
+def server_names(path: Path) -> tuple[str, ...]:
+    """Return the names of a configuration file's servers; a missing file has none.
+
+    Raises:
+        ProfileError: It can't be read or is malformed.
+    """
+    return tuple(_table(path, read_config(path), _SECTION))
 
 
 def excluded(paths: Iterable[Path]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ....messages.events import (
@@ -34,6 +35,7 @@ class CodexDialect(Dialect):
         server_key: The key of the hosted server; ``None`` where there is none.
         resume: The conversation that the turn is to go on with.
         spent: The tokens that the conversation has used before; ``None`` is unknown.
+        typed: Whether the answer has to be JSON of a type.
     """
 
     def __init__(
@@ -44,10 +46,12 @@ class CodexDialect(Dialect):
         server_key: str | None,
         resume: str | None,
         spent: Mapping[str, Any] | None,
+        typed: bool = False,
     ) -> None:
         self._prompt = prompt
         self._server_key = server_key
         self._turn = Turn(command=command, server_key=server_key, resume=resume, spent=spent)
+        self._typed = typed
         self._lines = JsonLines()
         self._calls: dict[str, Call] = {}
         self._ended_calls: set[str] = set()
@@ -86,7 +90,11 @@ class CodexDialect(Dialect):
         """Judge the turn from its records and the exit code together."""
         if self._lines.broken(died=exit.code != 0 and self._turn.terminal is None):
             self._turn.blame("it printed a record that is not valid JSON")
-        return judge(self._turn, exit)
+        outcome = judge(self._turn, exit)
+        if not self._typed or not self._turn.messages:
+            return outcome
+        # What it said on the way is no part of the answer.
+        return replace(outcome, output=self._turn.messages[-1])
 
     def _thread(self, record: dict[str, Any]) -> list[Event]:
         session = text_of(record, "thread_id")

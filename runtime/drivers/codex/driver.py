@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import tomlkit
@@ -15,13 +16,16 @@ import tomlkit
 from ....errors import ConfigurationError, ProviderNotFoundError
 from ....messages.turn import HostedServer, Launch
 from ...profiles.clone import Clone
+from ...profiles.given import lay_skills
 from ..environment import child_environment
 from ..executable import find_command
-from ..interface import Dialect, Driver, Preflight, TurnRequest
-from ..options import settle
+from ..interface import Capabilities, Dialect, Driver, Preflight, TurnRequest
+from ..options import chosen_model, settle
 from .config import check_config, excluded, other_files, put_server
 from .dialect import CodexDialect
 from .flags import check_arguments
+from .given import STARTUP, check_instructions, joined, layer
+from .output import output_arguments, worded
 from .source import Source, find_source
 from .usage import spent
 
@@ -38,8 +42,12 @@ _THREAD_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EFFORT = re.compile(r"[a-z]{1,20}")
 _SLACK = 30
 """Seconds that Codex waits for a tool longer than the gateway does."""
-_STARTUP = 30
-"""Seconds that it waits for the gateway's first answers."""
+_SANDBOXES: Mapping[str, Sandbox] = {
+    "read_only": "read-only",
+    "workspace_write": "workspace-write",
+    "unrestricted": "danger-full-access",
+}
+_SEARCHES = {"allow": "live", "deny": "disabled"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +96,16 @@ class Codex(Driver):
     """
 
     provider: ClassVar[str] = "codex"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        sandbox=frozenset({"read_only", "workspace_write", "unrestricted"}),
+        web_search=frozenset({"allow", "deny"}),
+        approvals=MappingProxyType({"permission": frozenset({"auto_approve"})}),
+        model=True,
+        instructions=True,
+        skills=True,
+        mcp=frozenset({"stdio", "http"}),
+        native_output=True,
+    )
 
     command: str | Sequence[str] | None = None
     profile: str | os.PathLike[str] | None = None
@@ -141,9 +159,13 @@ class Codex(Driver):
                 check_config(path, server.key, server.variable)
             put_server(config, server.key, _entry(server))
             variables[server.variable] = server.token.reveal()
+        lay_skills(request.clone, request.skills, request.clone.profile / "skills")
         settings = _settings(request, (config, *others))
+        added = layer(request, config, others, _SERVER_KEY)
+        added += output_arguments(request.clone, request.output)
+        self._check_instructions(request)
         return Launch(
-            argv=(*prefix, "exec", *self._arguments(request, settings)),
+            argv=(*prefix, "exec", *self._arguments(request, settings, added)),
             environment=child_environment(environment, request.clone, variables),
             cwd=request.workspace,
             secrets=() if server is None else (server.token,),
@@ -157,10 +179,11 @@ class Codex(Driver):
         before = spent(request.clone.profile / files[0]) if files else None
         return CodexDialect(
             command=self._shown_command(),
-            prompt=request.prompt,
+            prompt=worded(request.prompt, request.output),
             server_key=None if request.server is None else request.server.key,
             resume=resume,
             spent={} if resume is None else before,
+            typed=request.output is not None,
         )
 
     def conversation_files(self, clone: Clone, session_id: str) -> tuple[PurePosixPath, ...]:
@@ -197,13 +220,25 @@ class Codex(Driver):
             return _NAME
         return self.command if isinstance(self.command, str) else " ".join(self.command)
 
-    def _arguments(self, request: TurnRequest, settings: Mapping[str, Any]) -> list[str]:
+    def _check_instructions(self, request: TurnRequest) -> None:
+        if request.instructions is None:
+            return
+        found = self.conversation_files(request.clone, request.resume or "")
+        rollouts = [request.clone.profile / file for file in found]
+        text = joined(request.instructions, request.clone.profile / "config.toml")
+        check_instructions(text, rollouts if request.resume else None)
+
+    def _arguments(
+        self, request: TurnRequest, settings: Mapping[str, Any], added: Sequence[str]
+    ) -> list[str]:
         # The driver's come last, since of two values of a setting the last counts.
-        arguments = [*self.extra_args, "--json", "--skip-git-repo-check"]
-        if self.model is not None:
-            arguments += ["--model", self.model]
-        if self.sandbox is not None:
-            arguments += ["--sandbox", self.sandbox]
+        arguments = [*self.extra_args, "--json", "--skip-git-repo-check", *added]
+        policy, model = request.policy, chosen_model(request.model, self.model)
+        sandbox = _SANDBOXES[policy.sandbox] if policy.sandbox else self.sandbox
+        if model is not None:
+            arguments += ["--model", model]
+        if sandbox is not None:
+            arguments += ["--sandbox", sandbox]
         if self.reasoning_effort is not None:
             settings = {**settings, "model_reasoning_effort": self.reasoning_effort}
         for name, value in settings.items():
@@ -223,7 +258,7 @@ def _entry(server: HostedServer) -> dict[str, Any]:
         # Without it a turn may begin, and end, without the tools.
         "required": True,
         "default_tools_approval_mode": "approve",
-        "startup_timeout_sec": _STARTUP,
+        "startup_timeout_sec": STARTUP,
         "tool_timeout_sec": server.deadline + _SLACK,
     }
 
@@ -239,6 +274,10 @@ def _settings(request: TurnRequest, files: Iterable[Path]) -> dict[str, Any]:
         patterns = dict.fromkeys((*excluded(files), request.server.variable))
         settings["shell_environment_policy.exclude"] = list(patterns)
         settings["features.shell_snapshot"] = False
+    if request.policy.web_search is not None:
+        settings["web_search"] = _SEARCHES[request.policy.web_search]
+    if request.instructions is not None:
+        settings["developer_instructions"] = joined(request.instructions, profile / "config.toml")
     return settings
 
 

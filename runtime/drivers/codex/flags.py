@@ -60,6 +60,7 @@ _SETTINGS = {
     "features.shell_snapshot": "the token is kept out of files by it",
     "sqlite_home": "conversations stay in the clone",
     "log_dir": "logs stay in the clone",
+    "developer_instructions": "it is the option `instructions`",
     "model": "it is the driver's `model`",
     "model_reasoning_effort": "it is the driver's `reasoning_effort`",
     "model_provider": _ELSEWHERE,

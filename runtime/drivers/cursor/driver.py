@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ....errors import ConfigurationError
 from ....messages.turn import HostedServer, Launch
 from ...profiles.clone import Clone
 from ...profiles.mcp_json import check_servers, put_server, read_object
-from ..environment import check_variables, child_environment
+from ..environment import child_environment
 from ..executable import find_command
-from ..interface import Dialect, Driver, Preflight, TurnRequest
+from ..interface import Capabilities, Dialect, Driver, Preflight, TurnRequest
+from ..options import chosen_model, settle
 from .approvals import approve, repository_files, withdraw
 from .dialect import CursorDialect
 from .flags import check_arguments
@@ -68,6 +67,7 @@ class Cursor(Driver):
     """
 
     provider: ClassVar[str] = "cursor"
+    capabilities: ClassVar[Capabilities] = Capabilities(model=True)
 
     command: str | Sequence[str] | None = None
     profile: str | os.PathLike[str] | None = None
@@ -77,21 +77,8 @@ class Cursor(Driver):
     grace: float = 2.0
 
     def __post_init__(self) -> None:
-        if self.command is not None and not isinstance(self.command, str):
-            object.__setattr__(self, "command", tuple(self.command))
-        if isinstance(self.extra_args, str):
-            msg = "extra_args is one string. Give a sequence of arguments."
-            raise ConfigurationError(msg)
-        object.__setattr__(self, "extra_args", tuple(self.extra_args))
-        object.__setattr__(self, "environment", MappingProxyType(dict(self.environment)))
+        settle(self)
         check_arguments(self.extra_args)
-        check_variables(self.environment)
-        if self.model is not None and (not self.model or self.model.startswith("-")):
-            msg = f"model is {self.model!r}, which is no model's name. Correct it."
-            raise ConfigurationError(msg)
-        if not (math.isfinite(self.grace) and self.grace >= 0):
-            msg = f"grace is {self.grace}. Give a number of seconds, 0 or more."
-            raise ConfigurationError(msg)
 
     def preflight(self, check: Preflight) -> None:
         """Find the command and the profile, and servers that are in the way."""
@@ -196,8 +183,9 @@ class Cursor(Driver):
                 msg = f"{request.resume!r} is no conversation of Cursor. Start a new thread."
                 raise ConfigurationError(msg)
             arguments += ["--resume", request.resume]
-        if self.model is not None:
-            arguments += ["--model", self.model]
+        model = chosen_model(request.model, self.model)
+        if model is not None:
+            arguments += ["--model", model]
         arguments.append("--trust")
         if blanket:
             arguments.append("--approve-mcps")

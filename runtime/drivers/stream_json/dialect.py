@@ -28,6 +28,7 @@ from .records import (
     Call,
     blocks_of,
     call_of,
+    cost_of,
     failure_of,
     missing_tools,
     result_text,
@@ -88,19 +89,22 @@ class StreamJsonDialect(Dialect):
         self._flavor = flavor
         self._prompt = turn.prompt
         self._server: HostedServer | None = turn.server
-        self._turn = Turn(command=command, resume=turn.resume)
+        typed = turn.output is not None
+        self._turn = Turn(command=command, resume=turn.resume, typed=typed)
         key = turn.server.key if turn.server else None
         self._asking = Asking(flavor.name, flavor.approval, key)
         self._lines = JsonLines()
         self._background = Background()
         self._subagents = Subagents()
         self._open: tuple[_Kind, str, bool] | None = None
-        self._veil = Veil(turn.server.token if turn.server else None)
+        token = (turn.server.token,) if turn.server else ()
+        self._veil = Veil((*token, *turn.secrets))
         self._streaming = ""
         self._streamed: set[tuple[str, str]] = set()
         self._calls: dict[str, Call] = {}
         self._answered: set[str] = set()
         self._spent: dict[str, Usage] = {}
+        self._cost: float | None = None
         self._readers: dict[str, Callable[[dict[str, Any]], list[Step]]] = {
             "system": self._system,
             "assistant": self._assistant,
@@ -141,7 +145,7 @@ class StreamJsonDialect(Dialect):
         died = self._turn.terminal is None and exit.code != 0
         if self._lines.broken(died=died):
             self._turn.blame("it printed a record that is not valid JSON")
-        self._turn.usage = _total(self._spent)
+        self._turn.usage = _total(self._spent, self._cost)
         return judge(self._turn, exit)
 
     def _system(self, record: dict[str, Any]) -> list[Step]:
@@ -317,6 +321,9 @@ class StreamJsonDialect(Dialect):
             self._turn.session_id = text_of(record, "session_id") or None
         if not self._flavor.usage_runs_on:
             self._spend(f"result-{len(self._spent)}", record.get("usage"))
+        if not (self._flavor.usage_runs_on and self._turn.resume):
+            # It counts from the process's start, or from the conversation's.
+            self._cost = cost_of(record)
         closed = _emitted(self._close_open())
         match self._background.after(record):
             case "more":
@@ -361,10 +368,11 @@ def _nothing(_record: Mapping[str, Any]) -> list[Step]:
     return []
 
 
-def _total(spent: Mapping[str, Usage]) -> Usage | None:
-    if not spent:
+def _total(spent: Mapping[str, Usage], cost: float | None) -> Usage | None:
+    if not spent and cost is None:
         return None
     return Usage(
+        cost=cost,
         input_tokens=_sum(usage.input_tokens for usage in spent.values()),
         output_tokens=_sum(usage.output_tokens for usage in spent.values()),
         cached_tokens=_sum(usage.cached_tokens for usage in spent.values()),

@@ -16,6 +16,7 @@ ELSEWHERE = "the run has to stay in this process"
 """Why flags that move the run elsewhere are refused."""
 NOTHING = "nothing would run"
 """Why flags that only tell something are refused."""
+_INSTRUCTIONS = "it is the option `instructions`"
 _WORKSPACE = "the workspace comes from the run"
 
 OWN = {
@@ -42,6 +43,8 @@ OWN = {
     "--disallowedTools": PERMISSIONS,
     "--disallowed-tools": PERMISSIONS,
     "--add-dir": PERMISSIONS,
+    "--append-system-prompt": _INSTRUCTIONS,
+    "--append-system-prompt-file": _INSTRUCTIONS,
     "--settings": "its settings would go unchecked; use the driver's `profile`",
     "--setting-sources": "the profile is the driver's `profile`",
     "--mcp-config": SERVERS,

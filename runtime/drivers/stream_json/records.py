@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ __all__ = [
     "Call",
     "blocks_of",
     "call_of",
+    "cost_of",
     "failure_of",
     "is_count",
     "missing_tools",
@@ -194,6 +196,14 @@ def usage_of(counts: object, *, holds_cached: bool = False) -> Usage | None:
         cached_tokens=read,
     )
     return None if usage == Usage() else usage
+
+
+def cost_of(result: Mapping[str, Any]) -> float | None:
+    """Return what a ``result`` record says that it cost, in US dollars."""
+    value = result.get("total_cost_usd")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value < math.inf else None
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int | None:

@@ -1,10 +1,12 @@
-"""Masks the token in a text that comes in pieces.
+"""Masks secrets in a text that comes in pieces.
 
 Whole lines are masked before a dialect sees them; but a model that prints its
-environment may spread the token over several of them.
+environment may spread a secret over several of them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ....messages.secret import Secret
 
@@ -17,20 +19,23 @@ class Veil:
     """Passes a text on, but for what may be the beginning of a secret.
 
     Args:
-        secret: What to hide; ``None`` hides nothing.
+        secrets: What to hide; empty ones hide nothing.
     """
 
-    def __init__(self, secret: Secret | None) -> None:
-        self._secret = secret.reveal() if secret else ""
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        texts = {secret.reveal() for secret in secrets} - {""}
+        # A secret may begin with another one.
+        self._secrets = sorted(texts, key=len, reverse=True)
         self._held = ""
 
     def pass_on(self, text: str) -> str:
         """Return what can be told by now; it may be nothing."""
-        if not self._secret:
+        if not self._secrets:
             return text
-        text = (self._held + text).replace(self._secret, _MASK)
-        lengths = range(min(len(text), len(self._secret) - 1), 0, -1)
-        held = next((n for n in lengths if text.endswith(self._secret[:n])), 0)
+        text = self._held + text
+        for secret in self._secrets:
+            text = text.replace(secret, _MASK)
+        held = max(_beginning(text, secret) for secret in self._secrets)
         self._held = text[len(text) - held :]
         return text[: len(text) - held]
 
@@ -38,3 +43,9 @@ class Veil:
         """Return what was held back, once nothing comes any more."""
         held, self._held = self._held, ""
         return held
+
+
+def _beginning(text: str, secret: str) -> int:
+    """Return how much of a text's end is the beginning of a secret."""
+    lengths = range(min(len(text), len(secret) - 1), 0, -1)
+    return next((n for n in lengths if text.endswith(secret[:n])), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ class Turn:
     """The command, as messages should name it."""
     resume: str | None
     """The conversation that the turn is to go on with."""
+    typed: bool = False
+    """Whether the answer has to be JSON of a type."""
     session_id: str | None = None
     """The conversation that the provider names."""
     model: str | None = None
@@ -65,7 +68,17 @@ def judge(turn: Turn, exit: ProcessExit) -> TurnOutcome:
         usage=turn.usage,
         session_id=turn.session_id,
         terminal=turn.terminal,
+        output=_output(turn.terminal or {}) if turn.typed else None,
     )
+
+
+def _output(terminal: Mapping[str, Any]) -> str | None:
+    """Return the answer alone, as the provider held it to a schema or said it last."""
+    value, text = terminal.get("structured_output"), terminal.get("result")
+    if value is not None:
+        return json.dumps(value, ensure_ascii=False)
+    # What it said on the way is no part of the answer.
+    return text if isinstance(text, str) else None
 
 
 def _failure(turn: Turn, exit: ProcessExit) -> tuple[RunReason | None, str, str]:
