@@ -6,12 +6,14 @@ import asyncio
 import gc
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from typing import Any
 
 import pytest
 
 from toolcrib import (
     Agent,
+    Dropped,
     RunError,
     RunFinished,
     RunReason,
@@ -163,6 +165,107 @@ def test_cancelling_the_task_that_iterates_loses_no_event_and_no_process(
             assert left_of(system.host) == []
 
     asyncio.run(main())
+
+
+class CancelledAt:
+    """Awaits a coroutine, and cancels it at one of the places where it waits."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, None], place: int) -> None:
+        self._coroutine, self._place = coroutine, place
+        self.waited = 0
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        steps = self._coroutine.__await__()
+        try:
+            awaited = next(steps)
+            while self.waited < self._place:
+                self.waited += 1
+                yield awaited
+                awaited = next(steps)
+            while True:  # what cleans up may wait for as long as it likes
+                awaited = steps.throw(asyncio.CancelledError())
+                while True:
+                    yield awaited
+                    awaited = next(steps)
+        except StopIteration:
+            return
+
+
+async def _run(agent: Agent) -> None:
+    async with agent:
+        await agent.arun("hello")
+
+
+async def _read(agent: Agent) -> None:
+    async with agent:
+        async for _ in agent.stream("hello"):
+            await asyncio.sleep(0)
+
+
+async def _hold(agent: Agent) -> None:
+    async with agent, agent.stream("hello") as stream:
+        async for _ in stream:
+            pass
+        await stream.aresult()
+
+
+@pytest.mark.parametrize("use", [_run, _read, _hold])
+def test_a_task_can_be_cancelled_wherever_it_waits(
+    scripted: Scripted, system: System, use: Callable[[Agent], Coroutine[Any, Any, None]]
+) -> None:
+    async def cancelled_at(place: int) -> bool:
+        agent = Agent(scripted({"say": "a"}, {"say": "b"}), system=system)
+        attempt = CancelledAt(use(agent), place)
+        try:
+            await attempt
+        except asyncio.CancelledError:
+            pass
+        finally:
+            await agent.aclose()
+        return attempt.waited < place  # it came to its end before
+
+    async def main() -> int:
+        place = 0
+        while not await cancelled_at(place):
+            place += 1
+            assert place < 100
+        return place
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        places = asyncio.run(main())
+        gc.collect()
+    assert places >= 3
+    assert left_of(system.host) == []
+
+
+def test_a_paced_run_waits_for_its_reader_and_loses_nothing(
+    scripted: Scripted, system: System, tracer: Tracer
+) -> None:
+    driver = scripted({"flood": 5000}, {"say": "end"})
+    with Agent(driver, system=system, event_buffer=1, blocking_events=True) as agent:
+        stream = agent.stream("hello")
+        first = next(stream)
+        tracer.wait_for(lambda entry: entry.kind == "EventsRead", WAIT)
+        assert not any(entry.kind == "TurnEnded" for entry in tracer.entries())
+        events = [first, *stream]
+    assert not any(isinstance(event, Dropped) for event in events)
+    assert [event.sequence for event in events] == [*range(1, len(events) + 1)]
+    assert len(events) > 5000
+
+
+def test_a_paced_run_that_nobody_reads_can_be_closed_and_one_without_events_ends(
+    scripted: Scripted, system: System
+) -> None:
+    driver = scripted({"flood": 5000}, {"say": "end"})
+    with Agent(driver, system=system, blocking_events=True) as agent:
+        assert agent.run("hello").text.endswith("end")
+        unread = agent.stream("hello")
+        next(unread)
+    with pytest.raises(RunError) as caught:
+        unread.result(WAIT)
+    assert caught.value.reason is RunReason.CANCELLED
+    assert left_of(system.host) == []
 
 
 def test_a_consumer_that_never_reads_holds_neither_run_nor_close(
