@@ -4,6 +4,7 @@
 #   make demo       install, and run the main job without account and network
 #   make test       everything; the last line is pytest's own
 #   make clis       install the provider CLIs that the tests run, into .cache/clis
+#   make clients    install other people's MCP clients, into .cache/conformance
 #   make check      the fast loop: formatting, lint, layers, types, tests that are not slow
 #   make diagrams   draw the diagrams anew, from a recorded run
 #   make format     format the code and fix what can be fixed
@@ -14,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test clis check diagrams format clean
+.PHONY: help demo test clis clients check diagrams format clean
 .DELETE_ON_ERROR:
 
 VENV ?= .venv
@@ -26,6 +27,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # More than a gigabyte, so that every environment of the checkout shares them.
 CLIS := .cache/clis
+CONFORMANCE := .cache/conformance
 STATIC := tests/packaging/test_static_checks.py
 
 # What decides the installed packages; a stamp older than these installs again.
@@ -54,13 +56,18 @@ demo: $(BIN)/.installed
 	@mkdir -p .cache
 	@$(BIN)/toolcrib demo --diagram .cache/demo.mmd
 
-test: $(BIN)/.developing clis
+test: $(BIN)/.developing clis clients
 	@$(BIN)/python -m pytest --durations=10 --cov
 
 clis: $(CLIS)/.installed
 
 $(CLIS)/.installed: tests/real_providers/clis.txt | $(BIN)/.created
 	@.ci/clis $(BIN)/python $(CLIS) tests/real_providers/clis.txt
+
+clients: $(CONFORMANCE)/.installed
+
+$(CONFORMANCE)/.installed: $(wildcard tests/conformance/package*.json) | $(BIN)/.developing
+	@$(BIN)/python tests/conformance/install.py $(CONFORMANCE)
 
 # The static checks come first: they are quick, and most often at fault.
 check: $(BIN)/.developing
