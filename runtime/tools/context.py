@@ -112,6 +112,10 @@ class Context:
     ) -> None:
         """Report how far the handler has come; costs little where nobody listens.
 
+        The gateway passes it on to a provider that asked for progress and accepts
+        event streams, unless it is no more than the report before, or the provider
+        has not yet read that one.
+
         Args:
             done: How much is done, in any unit; should grow from report to report.
             total: How much there is to do, in the same unit, where it is known.

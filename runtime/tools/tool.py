@@ -43,7 +43,8 @@ class Tool:
     """Names the meaning of the tool; change it when the meaning changes."""
     deadline: float | None
     """The longest that a hosted call may take, in seconds; ``None`` for the
-    gateway's default."""
+    gateway's default. A provider that accepts no event stream is answered after 240 s
+    at the latest."""
     output_limit: int | None
     """The largest result, in bytes of its JSON text; ``None`` for 4 MiB, hosted
     for the gateway's limit."""
