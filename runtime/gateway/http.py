@@ -12,12 +12,10 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import httptools
-
-if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIEnvironment
 
 __all__ = [
     "CONTINUE",

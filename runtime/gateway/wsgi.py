@@ -5,16 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from . import http
 from .checks import Admitted, Table, check
 from .exchange import Exchange
 from .limits import Limits
 from .service import Service
-
-if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIEnvironment
 
 __all__ = ["WsgiApp"]
 
