@@ -15,11 +15,11 @@ __all__ = ["leaves", "missing_field"]
 
 def leaves(error: ValidationError) -> Iterator[ValidationError]:
     """Yield what to tell of an error: of a union, the errors of the one branch that was meant."""
-    if error.validator not in {"anyOf", "oneOf"} or not error.context:
+    if error.validator not in {"anyOf", "oneOf"}:
         yield error
         return
     branches: dict[object, list[ValidationError]] = {}
-    for inner in error.context:
+    for inner in error.context or ():
         branches.setdefault(inner.schema_path[0], []).append(inner)
     meant = [one for one in branches.values() if not any(map(_is_elsewhere, one))]
     if len(meant) > 1:

@@ -156,9 +156,7 @@ def _rule(error: ValidationError) -> str:
 def _union_rule(error: ValidationError) -> str:
     if not error.context:
         return "fits several kinds that the schema lists; make it fit one"
-    if any(
-        error.instance is inner.instance and inner.validator != "type" for inner in error.context
-    ):
+    if any(inner.relative_path or inner.validator != "type" for inner in error.context):
         return "fits none of the kinds that the schema lists"
     branches: Any = error.validator_value
     kinds = [branch.get("type") for branch in branches]

@@ -32,6 +32,10 @@ def part(name: str, kind: str) -> dict[str, Any]:
     }
 
 
+def around(inner: dict[str, Any], name: str = "in") -> dict[str, Any]:
+    return {"type": "object", "properties": {name: inner}, "required": [name]}
+
+
 PROPERTIES: dict[str, Any] = {
     "low": {"type": "integer", "minimum": 3, "maximum": 9},
     "open": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
@@ -49,6 +53,8 @@ PROPERTIES: dict[str, Any] = {
     "shape": {"anyOf": [CIRCLE, SQUARE]},
     "figure": {"anyOf": [CIRCLE, SQUARE, {"type": "null"}]},
     "plain": {"anyOf": [part("x", "integer"), part("y", "string")]},
+    "deep": {"anyOf": [around(part("x", "integer")), around(part("x", "string"))]},
+    "parts": {"anyOf": [CIRCLE, around({"type": "array", "items": {"const": 1}}, "x")]},
     "one": {"oneOf": [{"type": "integer"}, {"type": "number"}]},
     "nothing": False,
 }
@@ -88,6 +94,11 @@ JUDGE = Validator({"type": "object", "properties": PROPERTIES})
         ({"plain": {"x": "1"}}, "/plain/x: must be an integer"),
         ({"plain": {"x": 1, "y": "s"}}, "/plain: fits none of the kinds that the schema lists"),
         ({"plain": {}}, "/plain: fits none of the kinds that the schema lists"),
+        ({"shape": {}}, '/shape: the field "kind" is required'),
+        ({"deep": {}}, '/deep: the field "in" is required'),
+        ({"deep": {"in": {}}}, "/deep: fits none of the kinds that the schema lists"),
+        ({"deep": {"in": {"x": None}}}, "/deep: fits none of the kinds that the schema lists"),
+        ({"parts": {"x": [2]}}, "/parts/x/0: must be the value that the schema names"),
         ({"shape": {"kind": "circle", "radius": "1"}}, "/shape/radius: must be a number"),
         ({"shape": {"kind": "square"}}, '/shape: the field "side" is required'),
         ({"shape": {"kind": "square", "side": 1, "x": 1}}, '/shape: unknown field "x"'),
