@@ -99,10 +99,7 @@ def _join(
             msg = f"{name}.attach returned a {type(brought).__name__}; return an Attachment."
             raise ConfigurationError(msg)  # noqa: TRY301
         environment, servers = dict(brought.environment), tuple(brought.mcp)
-        check_variables(environment)
-        if taken := sorted(environment.keys() & (reserved | attached.environment.keys())):
-            msg = f"{name} sets {', '.join(taken)}, which is taken; give it another name."
-            raise ConfigurationError(msg)  # noqa: TRY301
+        _check_variables(name, environment, reserved | attached.environment.keys())
         _check_keys(name, servers, {server_key, *(server.key for server in attached.mcp)})
     except BaseException:
         _detach((service,), attached.info)
@@ -115,6 +112,17 @@ def _join(
         mcp=(*attached.mcp, *servers),
         observers=(*attached.observers, *observe),
     )
+
+
+def _check_variables(name: str, variables: Mapping[str, str], taken: set[str]) -> None:
+    try:
+        check_variables(variables)
+    except ConfigurationError as error:
+        msg = f"{name} brings a variable that can't be: {error}"
+        raise ConfigurationError(msg) from error
+    if ours := sorted(variables.keys() & taken):
+        msg = f"{name} sets {', '.join(ours)}, which is taken; give it another name."
+        raise ConfigurationError(msg)
 
 
 def _check_keys(name: str, servers: tuple[McpServer, ...], taken: set[str]) -> None:

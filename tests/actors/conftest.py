@@ -41,6 +41,11 @@ class Probe:
             if isinstance(message, kind):
                 return message
 
+    def drain(self) -> None:
+        """Forget what has come so far."""
+        while not self._got.empty():
+            self._got.get_nowait()
+
     def assert_silent(self) -> None:
         """Fail if something came; the sender must have been waited for before."""
         assert self._got.empty(), f"{self.name} got {self._got.get_nowait()!r}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 from third_party import Echo
@@ -26,12 +28,14 @@ from toolcrib.messages.base import Address, Message
 from toolcrib.messages.cleaner import MakeClone
 from toolcrib.messages.driver import StartProcess
 from toolcrib.messages.options import RunOptions
+from toolcrib.messages.policy import Mode
 from toolcrib.messages.run import (
     CloneReady,
+    ProcessStarted,
     TurnEnded,
 )
 from toolcrib.messages.turn import HostedServer, ProcessExit, TurnOutcome
-from toolcrib.runtime.drivers.interface import Dialect, Launch
+from toolcrib.runtime.drivers.interface import Capabilities, Dialect, Launch, TurnRequest
 from toolcrib.runtime.profiles.clone import Clone
 from toolcrib.runtime.spec import AgentSpec
 from toolcrib.runtime.streams import EventStream
@@ -46,6 +50,30 @@ SERVER = HostedServer(
 OK = TurnEnded(TurnOutcome(ok=True, text="hello", session_id="s1"), ProcessExit(code=0, stderr=""))
 
 
+E = TypeVar("E", bound=Event)
+_MODES: frozenset[Mode] = frozenset({"ask", "auto_approve", "auto_reject"})
+CAPABLE = Capabilities(
+    sandbox=frozenset({"read_only"}),
+    approvals={"permission": _MODES, "plan_review": _MODES, "question": _MODES},
+    model=True,
+    instructions=True,
+    skills=True,
+    mcp=frozenset({"stdio", "http"}),
+)
+
+
+@dataclass(frozen=True)
+class Capable(Echo):
+    """A driver that can do all that can be asked for, and keeps what it got."""
+
+    capabilities: ClassVar[Capabilities] = CAPABLE
+    requests: list[TurnRequest] = field(default_factory=list)
+
+    def prepare(self, request: TurnRequest) -> Launch:
+        self.requests.append(request)
+        return super().prepare(request)
+
+
 def say(text: str) -> str:
     return text
 
@@ -56,11 +84,14 @@ class Stage:
     def __init__(self, services: Services, launch: Callable[..., Ref], root: Path) -> None:
         self.agent, self.cleaner = Probe("agent"), Probe("cleaner")
         self.driver = Probe("driver")
+        self.launches: list[Launch] = []
         self.store = MemoryStore()
         self.events = EventStream("r", None)
         self.clone = Clone(root / "clone")
         self.clone.profile.mkdir(parents=True)
         self.timers = services.timers
+        assert services.tracer is not None
+        self.tracer = services.tracer
         self._services, self._launch, self._root = services, launch, root
 
     def begin(
@@ -70,7 +101,10 @@ class Stage:
         tools: bool = False,
         revision: str | None = "v1",
         thread: str | None = None,
-        timeout: float | None = None,
+        sink: EventStream | None = None,
+        waited: float = 0.0,
+        grace: float = WAIT,
+        **options_given: Any,
     ) -> None:
         catalog = [tool.define("say", "Say it.", say, revision=revision)] if tools else []
         spec = AgentSpec(
@@ -83,7 +117,8 @@ class Stage:
             environment={},
             context=contextvars.copy_context(),
         )
-        options = RunOptions(workspace=self._root, timeout=timeout)
+        options = RunOptions(workspace=self._root, **options_given)
+        self.events = sink or self.events
         work = TurnWork(spec=spec, run_id="r", prompt="?", options=options, thread_key=thread)
         request = StartRun(
             run_id="r",
@@ -102,11 +137,14 @@ class Stage:
             self.agent,
             self.cleaner,
             self._start_driver,
+            waited=waited,
+            grace=grace,
         )
 
     def _start_driver(
         self, launch: Launch, dialect: Dialect, run: Address, agent: Address
     ) -> Address:
+        self.launches.append(launch)
         return self.driver
 
     def tell(self, *messages: Message) -> None:
@@ -118,6 +156,15 @@ class Stage:
         self.cleaner.expect(MakeClone)
         self.tell(CloneReady(self.clone.root))
         self.driver.expect(StartProcess)
+        self.tell(ProcessStarted(7))
+
+    def next(self, kind: type[E]) -> E:
+        """Return the next event of this kind; those before it are left aside."""
+        while True:
+            event = self.events.get(WAIT)
+            assert event is not None, f"no {kind.__name__} came"
+            if isinstance(event, kind):
+                return event
 
     def result(self) -> Result:
         return self.events.wait_result(WAIT)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from toolcrib import AgentClosedError, GatewayError, MemoryStore, RunReason, Secret, tool
-from toolcrib.actors.agent import AgentActor
+from toolcrib.actors.agent import AgentActor, StartRunActor
 from toolcrib.actors.base import Ref, Services
 from toolcrib.messages.agent import (
     AgentClosed,
@@ -62,9 +62,17 @@ def echo(text: str) -> str:
 class House:
     """An Agent actor between probes."""
 
-    def __init__(self, services: Services, launch: Callable[..., Ref], driver: object) -> None:
+    def __init__(
+        self,
+        services: Services,
+        launch: Callable[..., Ref],
+        driver: object,
+        max_runs: int | None = None,
+    ) -> None:
         self.registry, self.cleaner = Probe("registry"), Probe("cleaner")
         self.runs: list[Probe] = []
+        self.started: list[tuple[str, float]] = []
+        self.start_run: StartRunActor = self._start_run
         spec = AgentSpec(
             name="agent-1",
             driver=driver,  # type: ignore[arg-type]  # never asked for anything here
@@ -74,14 +82,17 @@ class House:
             variable="TOOLCRIB_TOKEN_X",
             environment={},
             context=contextvars.copy_context(),
+            max_runs=max_runs,
         )
-        self.actor = launch(
-            AgentActor, spec, services, self.registry, self.cleaner, self._start_run
-        )
+        self.actor = launch(AgentActor, spec, services, self.registry, self.cleaner, self._start)
+
+    def _start(self, request: StartRun, agent: Address, waited: float) -> Address:
+        return self.start_run(request, agent, waited)
 
     def _start_run(self, request: StartRun, agent: Address, waited: float) -> Address:
         run = Probe(f"run-{len(self.runs) + 1}")
         self.runs.append(run)
+        self.started.append((request.run_id, waited))
         return run
 
     def tell(self, *messages: Message) -> None:
@@ -100,11 +111,11 @@ class House:
         return host
 
 
-def start(run_id: str, reply_to: Address) -> StartRun:
+def start(run_id: str, reply_to: Address, timeout: float | None = None) -> StartRun:
     return StartRun(
         run_id=run_id,
         prompt="?",
-        options=RunOptions(workspace=Path.cwd()),
+        options=RunOptions(workspace=Path.cwd(), timeout=timeout),
         thread_key=None,
         sink=EventStream(run_id, None),
         reply_to=reply_to,

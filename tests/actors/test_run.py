@@ -36,7 +36,6 @@ from toolcrib.messages.run import (
     CloneFailed,
     CloneReady,
     EventsRead,
-    ProcessStarted,
     SpawnFailed,
     ToolsFailed,
     ToolsReady,
@@ -61,7 +60,7 @@ def test_a_run_takes_its_steps_in_order(stage: Stage) -> None:
     stage.tell(ToolsReady(SERVER))
     stage.launched()
     stage.agent.expect(ProviderStarting)
-    stage.tell(ProcessStarted(7), EventsRead((TextDelta(text="hel"), TextDelta(text="lo"))))
+    stage.tell(EventsRead((TextDelta(text="hel"), TextDelta(text="lo"))))
     assert stage.driver.expect(EventsTaken).count == 2
     stage.tell(OK)
     assert stage.result().text == "hello"

@@ -170,7 +170,7 @@ def test_a_fault_of_ours_gives_the_thread_back(stage: Stage) -> None:
 
 
 def test_a_run_that_can_not_even_start_ends(stage: Stage) -> None:
-    stage.begin(timeout="soon")  # type: ignore[arg-type]  # the handles refuse this
+    stage.begin(timeout="soon")  # which the handles refuse
     error = stage.error(RunError)
     assert isinstance(error, RunError)
     assert error.reason is RunReason.INFRASTRUCTURE
