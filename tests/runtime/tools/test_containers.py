@@ -6,10 +6,12 @@ import datetime as dt
 import enum
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
+from annotated_types import MinLen
 from typed_tools import dumped, giving, loaded, schema_of
+from typing_extensions import TypeAliasType
 
 from toolcrib.errors import InvalidInputError, InvalidOutputError
 
@@ -141,5 +143,18 @@ class Named_Node(TypedDict):  # noqa: N801 - what becomes of it is the point
     rest: Named_Node | None
 
 
-def test_a_recursive_type_keeps_its_name() -> None:
+Odd = TypeAliasType("an odd-name", "list[Odd]")  # type: ignore[misc]
+
+
+def test_a_recursive_type_keeps_its_name_as_far_as_a_reference_can_hold_it() -> None:
     assert schema_of(list[Named_Node])["items"] == {"$ref": "#/$defs/Named_Node"}
+    assert schema_of(Odd) == {"$ref": "#/$defs/an_odd_name"}
+
+
+Tree = TypeAliasType("Tree", "Annotated[dict[str, Tree], MinLen(1)]")
+
+
+def test_a_reference_says_only_what_is_new() -> None:
+    reference = {"$ref": "#/$defs/Tree"}
+    assert schema_of(Tree) == reference
+    assert schema_of(Annotated[Tree, "A tree."]) == {**reference, "description": "A tree."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -412,3 +412,31 @@ def test_a_part_that_nothing_refers_to_has_to_be_a_schema_too() -> None:
 )
 def test_what_allows_nothing_comes_with_advice(part: dict[str, Any], advice: str) -> None:
     assert str(refusal(record(a=part))).endswith(f"false allows nothing; {advice}")
+
+
+@pytest.mark.parametrize(
+    "kind", [dict, Mapping, MutableMapping, dict[str, object], Mapping[str, Any], Any, object]
+)
+def test_a_parameter_of_any_kind_is_described_by_the_given_schema(kind: Any) -> None:
+    def handler(value: Any, other: int = 0) -> Any:
+        return value
+
+    handler.__annotations__["value"] = kind
+    made = taking(record(value={"type": "object"}, other={"type": "integer"}), handler)
+    assert made.invoke({"value": {"a": [1, None]}}) == {"a": [1, None]}
+
+
+def test_a_result_of_any_kind_is_refused_with_its_place() -> None:
+    def handler() -> dict[str, Any]:
+        return {"a": [float("nan")]}
+
+    with pytest.raises(InvalidOutputError, match="/a/0 is not a finite number"):
+        giving(True, handler).invoke({})
+
+
+def test_a_mapping_that_is_declared_is_a_mapping() -> None:
+    def handler() -> dict[str, Any]:
+        return [1]  # type: ignore[return-value]
+
+    with pytest.raises(InvalidOutputError, match="is not a mapping but of type list"):
+        giving(True, handler).invoke({})

@@ -25,6 +25,12 @@ def made(name: str = "look-up", **properties: Any) -> tool.Tool:
     return tool.define(name, "Looks up.", take, input_schema=schema, output_schema=True)
 
 
+def wide(inner: dict[str, Any]) -> tool.Tool:
+    """Return a tool whose schema is over the size that Codex keeps."""
+    properties: dict[str, Any] = {f"p{number}": inner for number in range(99)}
+    return made("wide", **properties)
+
+
 def said(view: tool.WireView) -> str:
     return "\n".join(view.notes)
 
@@ -207,9 +213,28 @@ def test_only_a_schema_that_is_kept_is_said_to_be_kept() -> None:
 
 
 def test_the_repr_of_a_view_leaves_out_the_schema() -> None:
-    assert "longer-name" not in repr(
-        made(**{"longer-name": {"type": "string"}}).wire_schema("codex")
+    assert "distinct" not in repr(made(distinct={"type": "string"}).wire_schema("codex"))
+
+
+def test_a_view_prints_texts_as_they_are_written() -> None:
+    assert "größer" in str(
+        made(a={"type": "string", "description": "größer"}).wire_schema("claude")
     )
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "object", "properties": {}},
+        {"type": "object", "additionalProperties": False},
+        {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    ],
+)
+def test_codex_says_nothing_of_what_nests_deep_in_a_schema_that_is_too_large(inner: Any) -> None:
+    level = {"type": "object", "properties": {"x": {"type": "object", "properties": {"x": inner}}}}
+    view = wide(level).wire_schema("codex")
+    assert view.schema["properties"]["p0"]["properties"]["x"]["properties"]["x"] == {}
 
 
 def test_codex_is_told_of_closed_objects_also_in_a_schema_that_is_too_large() -> None:
@@ -218,6 +243,6 @@ def test_codex_is_told_of_closed_objects_also_in_a_schema_that_is_too_large() ->
 
     text = {"type": "string", "enum": ["x" * 60]}
     level = closed(in_=closed(in_=closed(in_=text)))
-    view = made(**{f"p{number}": level for number in range(60)}).wire_schema("codex")
+    view = wide(level).wire_schema("codex")
     assert view.schema["properties"]["p0"] == closed(in_=closed(in_={}))
     assert view.schema["additionalProperties"] is False

@@ -152,3 +152,14 @@ def test_rules_of_a_field_are_held_in_nested_records() -> None:
         made.invoke({"orders": [{"amount": 0}]})
     with pytest.raises(InvalidOutputError, match="/0/amount must be above 0"):
         made.invoke({"orders": []})
+
+
+class Marker:
+    """Another library's, or the host's own."""
+
+
+def test_what_means_nothing_to_a_tool_is_passed_over_and_what_looks_like_a_rule_refused() -> None:
+    assert schema_of(Annotated[int, Marker(), at.Ge(3)]) == schema_of(Annotated[int, at.Ge(3)])
+    assert loaded(Annotated[dt.date, Marker()], "2026-01-01") == DAY
+    with pytest.raises(DefinitionError, match="Predicate in Annotated is no rule"):
+        taking(Annotated[int, at.Predicate(bool)])
