@@ -37,18 +37,21 @@ class Attachment:
     """What a service brings to its run."""
 
     environment: Mapping[str, str] = field(default_factory=FrozenMap, repr=False)
-    """Variables for the provider's process. Their values count as secrets:
-    they are masked in all that the process prints."""
+    """Variables for the provider's process. Values of eight characters or more
+    count as secrets: they are masked in all that the process prints."""
     mcp: tuple[McpServer, ...] = ()
     """MCP servers for this run."""
     observe: Callable[[Event], None] | None = None
-    """Called with each event of the run, on a thread of its own, in order."""
+    """Called with each event of the run, on a worker thread, in order. What it
+    raises is logged once. It hears of everything, however slow it is, with
+    sequence numbers of its own: what a stream leaves out has none here."""
 
 
 class RunService(ABC):
     """Something that a run needs for as long as it lasts, such as a database.
 
-    Its methods run on worker threads.
+    Its methods run on worker threads. One that hangs holds its run, and so the
+    Agent's close; the caller of a cancelled run does not wait for it.
     """
 
     @abstractmethod

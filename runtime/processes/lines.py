@@ -39,6 +39,19 @@ class Masks:
             text = text.replace(form, _MASK)
         return text
 
+    def begun(self, text: str) -> int:
+        """Return how many characters at the text's end may begin a secret."""
+        return max((_begun(text[1 - len(form) :], form) for form in self._forms), default=0)
+
+
+def _begun(end: str, form: str) -> int:
+    if len(form) == 1:
+        return 0
+    at = end.find(form[0])
+    while at >= 0 and not form.startswith(end[at:]):
+        at = end.find(form[0], at + 1)
+    return len(end) - at if at >= 0 else 0
+
 
 def _forms(value: str) -> set[str]:
     forms = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}

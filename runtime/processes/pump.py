@@ -32,6 +32,7 @@ from .interface import ProcessLimits, ProcessListener, SpawnError
 from .lines import LastLines, LineBuffer, LineTooLongError, Masks, Tail
 from .orders import Orders
 from .tree import Tree
+from .veil import Veil
 
 __all__ = ["MARKER", "Pump"]
 
@@ -81,6 +82,7 @@ class Pump:
         self._orders = orders
         self._credit = credit
         self._masks = Masks(launch.secrets)
+        self._veil = Veil(self._masks)
         self._stdout = LineBuffer(limits.line, self._masks)
         self._stderr = LineBuffer(limits.stderr_line, self._masks, cut=True)
         self._stderr_end = Tail(_STDERR_KEPT)
@@ -217,6 +219,7 @@ class Pump:
                 break
         if (line := self._next_line(self._stdout.rest)) is not None:
             self._take_line(line)
+        self._emit(self._veil.rest())
         self._flush()
         if (line := self._stderr.rest()) is not None:
             self._take_stderr(line)
@@ -273,11 +276,7 @@ class Pump:
     def _do(self, step: Step) -> None:
         match step:
             case Emit(event):
-                self._credit.take(self._unaccounted)
-                self._unaccounted = 0
-                self._events.append(event)
-                if len(self._events) >= self._limits.batch:
-                    self._flush()
+                self._emit(self._veil.pass_on(event))
             case Ask():
                 self._take_ask(step)
             case Withdraw(ask_id):
@@ -297,9 +296,18 @@ class Pump:
                 msg = f"{step!r} is not a step; see toolcrib.runtime.drivers.interface."
                 raise TypeError(msg)
 
+    def _emit(self, events: list[Event]) -> None:
+        for event in events:
+            self._credit.take(self._unaccounted)
+            self._unaccounted = 0
+            self._events.append(event)
+            if len(self._events) >= self._limits.batch:
+                self._flush()
+
     def _take_ask(self, ask: Ask) -> None:
         if ask.id not in self._asks:
             self._asks[ask.id] = ask
+            self._emit(self._veil.rest())
             self._flush()
             self._tell(self._listener.asked, ask)
             return
@@ -324,7 +332,7 @@ class Pump:
 
     def _judge(self, exit: ProcessExit) -> TurnOutcome:
         try:
-            outcome = self._dialect.ended(exit)
+            outcome = self._veiled(self._dialect.ended(exit))
             if self._fault is None:
                 return outcome
             return replace(
@@ -332,6 +340,11 @@ class Pump:
             )
         except BaseException as error:
             return self._blame_dialect("ended", error)
+
+    def _veiled(self, outcome: TurnOutcome) -> TurnOutcome:
+        # A dialect puts pieces together that were masked one by one.
+        output = None if outcome.output is None else self._masks.apply(outcome.output)
+        return replace(outcome, text=self._masks.apply(outcome.text), output=output)
 
     def _blame_dialect(self, what: str, error: BaseException) -> TurnOutcome:
         name = f"{type(self._dialect).__qualname__}.{what}"
