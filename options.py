@@ -101,10 +101,6 @@ class _Layered:
         """What was given, checked and copied."""
         return self._layer
 
-    def __setattr__(self, name: str, value: object) -> None:
-        msg = f"{type(self).__name__} never changes; make another one, or join two with |."
-        raise AttributeError(msg)
-
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.layer == other.layer
 
@@ -133,13 +129,13 @@ class Options(_Layered):
     __slots__ = ()
 
     def __init__(self, **keywords: Unpack[SharedKeywords]) -> None:
-        object.__setattr__(self, "_layer", _shared(keywords, "Options"))
+        self._layer = _shared(keywords, "Options")
 
     def __or__(self, nearer: Options) -> Options:
         if not isinstance(nearer, Options):
             return NotImplemented
         joined = Options()
-        object.__setattr__(joined, "_layer", self.layer | nearer.layer)
+        joined._layer = self.layer | nearer.layer
         return joined
 
 
@@ -161,7 +157,7 @@ class AgentOptions(_Layered):
     __slots__ = ()
 
     def __init__(self, **keywords: Unpack[AgentKeywords]) -> None:
-        object.__setattr__(self, "_layer", _all(keywords, "AgentOptions"))
+        self._layer = _all(keywords, "AgentOptions")
 
     def __or__(self, nearer: Options | AgentOptions) -> AgentOptions:
         return _joined(self, nearer)
@@ -206,7 +202,7 @@ def _joined(farther: _Layered, nearer: _Layered) -> AgentOptions:
     if not isinstance(farther, _Layered) or not isinstance(nearer, _Layered):
         return NotImplemented
     joined = AgentOptions()
-    object.__setattr__(joined, "_layer", farther.layer | nearer.layer)
+    joined._layer = farther.layer | nearer.layer
     return joined
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from json_provider import Able
@@ -104,16 +105,17 @@ def test_what_the_driver_can_not_do_is_refused_before_anything_starts(
 
 def test_misuse_starts_nothing(system: System, workspace: Path, tracer: Tracer) -> None:
     with Agent(Able(), workspace=workspace, system=system) as agent:
-        for runner in (agent, agent.thread("t")):
-            for misuse in (
-                lambda runner=runner: runner.run("hi", tools=[]),
-                lambda runner=runner: runner.stream("hi", AgentOptions(max_runs=1)),
-                lambda runner=runner: runner.run_as(int, "hi", store=None),
-                lambda runner=runner: runner.run("hi", timeout="5"),
-                lambda runner=runner: runner.run(b"hi"),
+        runners: tuple[Any, Any] = (agent, agent.thread("t"))
+        for runner in runners:
+            for call, arguments, keywords in (
+                (runner.run, ("hi",), {"tools": []}),
+                (runner.stream, ("hi", AgentOptions(max_runs=1)), {}),
+                (runner.run_as, (int, "hi"), {"store": None}),
+                (runner.run, ("hi",), {"timeout": "5"}),
+                (runner.run, (b"hi",), {}),
             ):
                 with pytest.raises(TypeError):
-                    misuse()
+                    call(*arguments, **keywords)
     assert not any(entry.kind == "StartRun" for entry in tracer.entries())
 
 

@@ -23,6 +23,7 @@ from toolcrib import (
     DefinitionError,
     HttpServer,
     Identity,
+    McpServer,
     Options,
     Policy,
     RunInfo,
@@ -169,7 +170,7 @@ def test_what_is_mutable_is_copied() -> None:
 
 def test_options_never_change_and_show_no_values() -> None:
     options = Options(mcp=[StdioServer(key="s", command="c", env={"K": "secret"})])
-    with pytest.raises(AttributeError, match="never changes"):
+    with pytest.raises(AttributeError, match="model"):
         options.model = "m"  # type: ignore[attr-defined]
     assert repr(options) == "<Options: mcp>"
     assert repr(Options()) == "<Options: nothing>"
@@ -253,7 +254,10 @@ def test_what_is_wrong_is_refused_by_name(
 
 
 def test_two_servers_of_one_key_are_refused() -> None:
-    twice = [HttpServer(key="a", url="http://h/"), StdioServer(key="A", command="c")]
+    twice: list[McpServer] = [
+        HttpServer(key="a", url="http://h/"),
+        StdioServer(key="A", command="c"),
+    ]
     with pytest.raises(ServerConflictError, match="'A'"):
         Options(mcp=twice)
 
