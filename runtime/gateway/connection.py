@@ -16,6 +16,7 @@ from .limits import Limits
 __all__ = ["Connection", "Phase"]
 
 _CHUNK = 64 * 1024
+_NOTHING = memoryview(b"")
 
 
 class Phase(Enum):
@@ -53,7 +54,7 @@ class Connection:
         self.due = time.monotonic() + limits.head_timeout
         self.inbound = bytearray()
         # A view, since each cut of what is left would copy megabytes.
-        self.outbound = memoryview(b"")
+        self.outbound = _NOTHING
         self.admitted: Admitted | None = None
         self.exchange: Exchange | None = None
         self.streaming = False
@@ -180,6 +181,7 @@ class Connection:
         except BlockingIOError:
             return
         except OSError:
-            self.outbound, self.ending = memoryview(b""), True
+            self.outbound, self.ending = _NOTHING, True
             return
-        self.outbound = self.outbound[sent:]
+        # An empty view of megabytes would keep them.
+        self.outbound = self.outbound[sent:] if sent < len(self.outbound) else _NOTHING

@@ -7,6 +7,7 @@ import json
 import math
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -191,6 +192,30 @@ def test_a_large_message_passes_in_both_directions(open_counter: Opener) -> None
         reply = client.send(counter.call_bytes("give_back", {"rows": rows})).answer()
         assert reply.result["structuredContent"]["result"] == rows
         assert json.loads(reply.result["content"][0]["text"]) == rows
+
+
+def test_an_idle_connection_keeps_nothing_of_its_last_messages(open_counter: Opener) -> None:
+    def give_back(text: str) -> str:
+        return text
+
+    counter = open_counter(tool.define("give_back", "Give back.", give_back))
+    client = counter.connect()
+    small, large = (counter.call_bytes("give_back", {"text": "x" * n}) for n in (1, 300_000))
+    client.send(small).answer()
+    tracemalloc.start()
+    try:
+        for _ in range(6):
+            reply = counter.connect().send(large).answer()
+            assert len(reply.body) > 600_000
+        del reply
+        # Workers forget their last exchange before they take the next.
+        for _ in range(20):
+            client.send(small).answer()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 1_000_000
 
 
 def test_a_large_message_with_a_fault_is_refused(open_counter: Opener, echo: tool.Tool) -> None:
