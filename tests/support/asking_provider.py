@@ -34,14 +34,14 @@ from toolcrib.runtime.profiles.clone import Clone
 
 __all__ = ["Asking"]
 
-PERMISSION: Mapping[str, Any] = {
+PERMISSION: dict[str, Any] = {
     "id": "1",
     "kind": "permission",
     "title": "Run `rm notes.txt`",
     "tool": "Bash",
     "arguments": {"command": "rm notes.txt"},
 }
-QUESTION: Mapping[str, Any] = {
+QUESTION: dict[str, Any] = {
     "id": "2",
     "kind": "question",
     "title": "Which colour?",
