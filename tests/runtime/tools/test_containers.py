@@ -134,8 +134,12 @@ def test_the_schema_of_a_collection_says_what_it_holds_and_in_which_order() -> N
         "uniqueItems": True,
         "description": "No item twice.",
     }
+    assert schema_of(tuple[int, ...]) == {"type": "array", "items": {"type": "integer"}}
     assert schema_of(tuple[dt.date, int, Literal["a"]])["description"] == (
         "Exactly 3 items, in this order: date, integer, string."
+    )
+    assert schema_of(tuple[Annotated[int, "The count."], str])["description"] == (
+        "Exactly 2 items, in this order: The count, string."
     )
 
 

@@ -307,3 +307,5 @@ def test_a_number_that_leaves_as_text_is_text_in_results() -> None:
     made = giving(one(fields.Float(as_string=True)), {"a": 1.5})
     assert made.output_schema["properties"]["a"]["type"] == "string"
     assert made.invoke({}) == {"a": "1.5"}
+    taken = schema_of(one(fields.Float(as_string=True)))["properties"]["a"]["anyOf"]
+    assert [branch["type"] for branch in taken] == ["string", "number"]
