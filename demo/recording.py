@@ -48,6 +48,8 @@ _CLOSE_STEPS = {
     "TokenRetired": "registration gone",
     "AgentClosed": "Agent closed",
 }
+# Who sends an actor what it tells itself.
+_TO_ITSELF = frozenset({"worker", "timer"})
 _STREAM = ("EventsRead", "EventsTaken")
 _WAIT = 30.0
 _BUSY = {"turns": [{"steps": [{"say": "I am at work."}, {"hang": True}]}]}
@@ -136,7 +138,7 @@ def draw(entries: Iterable[TraceEntry], title: str) -> str:
 
     What an actor tells itself, from a worker or a timer, is left out.
     """
-    public = (entry for entry in entries if not entry.kind.startswith("_"))
+    public = (entry for entry in entries if entry.sender not in _TO_ITSELF)
     return sequence_diagram(
         public,
         title=title,
