@@ -105,13 +105,14 @@ def test_what_a_late_owner_gives_back_is_there_again() -> None:
 
 # A host that runs out of descriptors on demand.
 SQUEEZED_HOST = """
-import contextvars, os, resource, sys, time
+import contextvars, logging, os, resource, sys, time
 from toolcrib import tool
 from toolcrib.runtime.gateway.front import Listener
 from toolcrib.runtime.gateway.registration import Registration
 from toolcrib.runtime.gateway.tokens import digest
 from toolcrib.runtime.tools.catalog import Catalog
 
+logging.basicConfig()
 held = []
 
 @tool.define
@@ -163,7 +164,7 @@ def squeezed() -> Iterator[Counter]:
             host.kill()
     assert output == "closed\n", errors
     # Once in a while, and not as fast as it can.
-    assert errors.count("can't accept connections") < 50
+    assert 0 < errors.count("can't accept connections") < 50
 
 
 def _call(counter: Counter) -> Callable[[str], float]:
@@ -185,7 +186,7 @@ def test_a_process_out_of_descriptors_serves_whom_it_has_and_takes_others_later(
 
     before = call("used")
     assert waiting[0].silent(1.0), "there is no descriptor for it"
-    assert call("used") - before < 0.5, "the front does not ask again and again"
+    assert call("used") - before < 0.1, "the front does not ask again and again"
 
     call("relax")
     assert [json.loads(each.answer().body)["result"] for each in waiting] == [{}] * 3
