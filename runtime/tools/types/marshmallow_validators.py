@@ -28,8 +28,6 @@ def validated(shape: Shape, validator: object) -> Shape:
             shape = validated(shape, one)
         return shape
     keywords = _keywords(validator, shape.schema)
-    if not keywords:
-        return shape
     return noted(shape, *(_sentence(name, value) for name, value in keywords.items()), **keywords)
 
 

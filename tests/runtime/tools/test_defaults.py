@@ -6,7 +6,9 @@ import enum
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+import attrs
 import pytest
+from typed_tools import loaded, schema_of
 
 from toolcrib import tool
 from toolcrib.errors import DefinitionError, InvalidInputError
@@ -118,3 +120,13 @@ def test_values_that_a_dataclass_refuses_are_a_correction_without_its_words() ->
     with pytest.raises(InvalidInputError) as caught:
         tool.define("t", "d", handler).invoke({"ranges": [{"low": 2, "high": 1}]})
     assert str(caught.value) == "/ranges/0: holds values that can't be used together"
+
+
+def test_a_factory_of_a_field_that_the_constructor_calls_otherwise() -> None:
+    @attrs.define
+    class Made:
+        _items: list[int] = attrs.field(factory=lambda: [1])
+
+    assert list(schema_of(Made)["properties"]) == ["items"]
+    assert loaded(Made, {}) == Made()
+    assert loaded(Made, {"items": [2]}) == Made([2])

@@ -289,6 +289,26 @@ def test_schemas_are_told_apart_by_fields_that_marshmallow_alone_would_pass_over
         ),
         (fields.Integer(validate=validate.OneOf([True])), {"type": "integer"}),
         (
+            fields.List(fields.Integer(), validate=validate.Length(1, 2)),
+            {
+                "type": "array",
+                "items": {"type": "integer"},
+                "minItems": 1,
+                "maxItems": 2,
+                "description": "Length at least 1. Length at most 2.",
+            },
+        ),
+        (
+            fields.Dict(fields.String(), fields.Integer(), validate=validate.Length(equal=1)),
+            {
+                "type": "object",
+                "additionalProperties": {"type": "integer"},
+                "minProperties": 1,
+                "maxProperties": 1,
+                "description": "Length at least 1. Length at most 1.",
+            },
+        ),
+        (
             fields.Float(validate=validate.Range(0, 9, min_inclusive=False)),
             {
                 "type": "number",
@@ -309,3 +329,24 @@ def test_a_number_that_leaves_as_text_is_text_in_results() -> None:
     assert made.invoke({}) == {"a": "1.5"}
     taken = schema_of(one(fields.Float(as_string=True)))["properties"]["a"]["anyOf"]
     assert [branch["type"] for branch in taken] == ["string", "number"]
+    assert set(taken[0]) == {"type", "pattern"}
+
+
+@pytest.mark.parametrize(
+    ("form", "schema"),
+    [
+        (None, {"type": "string", "format": "date-time"}),
+        ("iso", {"type": "string", "format": "date-time"}),
+        ("iso8601", {"type": "string", "format": "date-time"}),
+        ("timestamp", {"type": "number", "description": "Unix time in seconds."}),
+        ("timestamp_ms", {"type": "number", "description": "Unix time in milliseconds."}),
+        ("rfc", {"type": "string", "description": "Date or time in the format rfc."}),
+    ],
+)
+def test_a_time_is_described_in_the_format_that_its_field_has(
+    form: str | None, schema: dict[str, Any]
+) -> None:
+    found = schema_of(one(fields.DateTime(format=form)))["properties"]["a"]
+    if "format" in schema:
+        assert found.pop("description").startswith("RFC 3339 date and time with offset")
+    assert found == schema

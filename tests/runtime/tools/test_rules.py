@@ -163,3 +163,8 @@ def test_what_means_nothing_to_a_tool_is_passed_over_and_what_looks_like_a_rule_
     assert loaded(Annotated[dt.date, Marker()], "2026-01-01") == DAY
     with pytest.raises(DefinitionError, match="Predicate in Annotated is no rule"):
         taking(Annotated[int, at.Predicate(bool)])
+
+
+def test_an_example_is_shown_in_its_own_letters() -> None:
+    schema = schema_of(Annotated[str, tool.Examples("größer")])
+    assert schema["description"] == 'Examples: "größer".'
