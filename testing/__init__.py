@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .claude import scripted_claude
     from .cursor import scripted_cursor
     from .model_server import (
         CallTool,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         Script,
         Think,
         Turn,
+        WritePlan,
     )
     from .wsgi import WsgiApp, wsgi_app
 
@@ -42,12 +44,19 @@ __all__ = [
     "Script",
     "Think",
     "Turn",
+    "WritePlan",
     "WsgiApp",
+    "scripted_claude",
     "scripted_cursor",
     "wsgi_app",
 ]
 
-_HOMES = {"scripted_cursor": "cursor", "WsgiApp": "wsgi", "wsgi_app": "wsgi"}
+_HOMES = {
+    "WsgiApp": "wsgi",
+    "scripted_claude": "claude",
+    "scripted_cursor": "cursor",
+    "wsgi_app": "wsgi",
+}
 
 
 def __getattr__(name: str) -> object:

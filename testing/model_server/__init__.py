@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .exchange import ModelMessage, ModelRequest, OfferedTool
-from .replies import CallTool, Refuse, Reply, RunShell, Say, Script, Think, Turn
+from .replies import CallTool, Refuse, Reply, RunShell, Say, Script, Think, Turn, WritePlan
 from .server import ModelServer
 from .setup import ProviderSetup
 
@@ -21,4 +21,5 @@ __all__ = [
     "Script",
     "Think",
     "Turn",
+    "WritePlan",
 ]

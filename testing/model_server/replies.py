@@ -8,7 +8,18 @@ from typing import Any, TypeAlias
 
 from .exchange import ModelRequest
 
-__all__ = ["CallTool", "Part", "Refuse", "Reply", "RunShell", "Say", "Script", "Think", "Turn"]
+__all__ = [
+    "CallTool",
+    "Part",
+    "Refuse",
+    "Reply",
+    "RunShell",
+    "Say",
+    "Script",
+    "Think",
+    "Turn",
+    "WritePlan",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,20 @@ class RunShell:
 
 
 @dataclass(frozen=True, slots=True)
+class WritePlan:
+    """Write a plan into the file that the provider names for it in plan mode.
+
+    Where it names none, say so and end the turn. ``CallTool("ExitPlanMode")``
+    then asks for its review.
+
+    Args:
+        text: The plan.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refuse:
     """Answer with an HTTP error instead of a reply. It has to stand alone.
 
@@ -73,7 +98,7 @@ class Refuse:
     message: str
 
 
-Part: TypeAlias = Say | Think | CallTool | RunShell | Refuse
+Part: TypeAlias = Say | Think | CallTool | RunShell | WritePlan | Refuse
 """A part of a reply."""
 
 Reply: TypeAlias = Part | Sequence[Part]

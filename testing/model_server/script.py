@@ -10,14 +10,26 @@ from typing import Any
 from ...errors import ConfigurationError
 from .answer import Answer, Refusal, Text, Thought, ToolUse
 from .exchange import ModelRequest, OfferedTool
-from .replies import CallTool, Part, Refuse, Reply, RunShell, Say, Script, Think, Turn
+from .replies import (
+    CallTool,
+    Part,
+    Refuse,
+    Reply,
+    RunShell,
+    Say,
+    Script,
+    Think,
+    Turn,
+    WritePlan,
+)
 
 __all__ = ["follow_the_prompt", "resolve", "responder"]
 
 # A line of the prompt: CALL and SHELL at its beginning, whatever a provider puts around it.
 _ORDER = re.compile(r"^[^\S\n]*(CALL|SHELL)[ \t]+(.+)$", re.MULTILINE)
 _NAME = re.compile(r"\{\{(result|prompt)\}\}")
-_PARTS = (Say, Think, CallTool, RunShell, Refuse)
+_PARTS = (Say, Think, CallTool, RunShell, WritePlan, Refuse)
+_PLAN = re.compile(r"/[^\s\"'`]*/plans/[\w-]+\.md")
 
 # The shell tools of the providers, and how each is given a command line.
 _SHELLS: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -144,6 +156,18 @@ def _blocks(request: ModelRequest, parts: Sequence[Part]) -> Iterator[Text | Tho
                 shell = next((tool for name in _SHELLS if (tool := request.find(name))), None)
                 arguments = _SHELLS[shell.name](command) if shell else {}
                 yield _use(request, number, "a shell", shell, arguments)
+            case WritePlan(text=text):
+                yield _plan(request, number, text)
+
+
+def _plan(request: ModelRequest, number: int, text: str) -> Text | ToolUse:
+    # It stands in the system prompt or in what the provider inserts.
+    said = (message.text for message in request.messages if message.role in {"system", "user"})
+    found = _PLAN.search("\n".join(said))
+    if found is None:
+        return Text("There is no file for a plan.")
+    arguments = {"file_path": found[0], "content": text}
+    return _use(request, number, "Write", request.find("Write"), arguments)
 
 
 def _use(

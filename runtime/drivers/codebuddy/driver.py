@@ -59,6 +59,7 @@ _FLAVOR = Flavor(
     approval=_approval,
     initialize=_INITIALIZE,
     double_encoded=True,
+    plans_end=True,
     usage_runs_on=True,
     input_holds_cached=True,
 )

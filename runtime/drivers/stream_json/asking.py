@@ -51,9 +51,21 @@ class Asking:
         product: The provider, as people know it.
         approval: Makes its answers.
         server_key: The key of the hosted server; ``None`` where there is none.
+        plans_end: Whether a plan that is denied ends the turn.
     """
 
-    def __init__(self, product: str, approval: Approval, server_key: str | None) -> None:
+    refused_plan = ""
+    """Why a plan was denied that ended the turn; empty where none did."""
+
+    def __init__(
+        self,
+        product: str,
+        approval: Approval,
+        server_key: str | None,
+        *,
+        plans_end: bool = False,
+    ) -> None:
+        self._plans_end = plans_end
         self._product = product
         self._approval = approval
         self._server_key = server_key
@@ -164,7 +176,10 @@ class Asking:
     def _denied(self, request: _Request, decision: Decision) -> list[Step]:
         reason = decision.reason or "It was not allowed."
         notice = Notice(kind="provider.permission", message=reason, data=request.asked)
-        told = Decision(approved=False, reason=reason, interrupt=decision.interrupt)
+        ends = self._plans_end and text_of(request.asked, "tool_name") == _PLAN
+        if ends:
+            self.refused_plan = reason
+        told = Decision(approved=False, reason=reason, interrupt=decision.interrupt or ends)
         return [self._answer(request, told, request.arguments), Emit(notice)]
 
     def _answer(self, request: _Request, decision: Decision, arguments: Mapping[str, Any]) -> Step:

@@ -69,6 +69,9 @@ class Flavor:
     """The control request to begin with, if there is one."""
     double_encoded: bool = False
     """Whether results of MCP tools are JSON within JSON."""
+    plans_end: bool = False
+    """Whether a plan that is denied has to end the turn: it would wait for what
+    its user says next, and forget what was before."""
     usage_runs_on: bool = False
     """Whether the usage of a ``result`` counts the whole conversation, so that
     the usage of the single messages has to be added up."""
@@ -92,7 +95,7 @@ class StreamJsonDialect(Dialect):
         typed = turn.output is not None
         self._turn = Turn(command=command, resume=turn.resume, typed=typed)
         key = turn.server.key if turn.server else None
-        self._asking = Asking(flavor.name, flavor.approval, key)
+        self._asking = Asking(flavor.name, flavor.approval, key, plans_end=flavor.plans_end)
         self._lines = JsonLines()
         self._background = Background()
         self._subagents = Subagents()
@@ -146,6 +149,7 @@ class StreamJsonDialect(Dialect):
         if self._lines.broken(died=died):
             self._turn.blame("it printed a record that is not valid JSON")
         self._turn.usage = _total(self._spent, self._cost)
+        self._turn.refused_plan = self._asking.refused_plan
         return judge(self._turn, exit)
 
     def _system(self, record: dict[str, Any]) -> list[Step]:

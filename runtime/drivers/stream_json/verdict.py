@@ -40,6 +40,8 @@ class Turn:
     """The last ``result`` record, or an ``error`` record in its place."""
     missing: str = ""
     """Why the Agent's tools are not there."""
+    refused_plan: str = ""
+    """Why a plan was denied that ended the turn."""
     fault: str = ""
     """The first thing that the protocol does not allow."""
 
@@ -89,6 +91,9 @@ def _failure(turn: Turn, exit: ProcessExit) -> tuple[RunReason | None, str, str]
             what,
             ("Check that it may connect to 127.0.0.1, and that no setting denies the tools."),
         )
+    if turn.refused_plan:
+        what = f"its plan was denied, and it does not go on after that: {turn.refused_plan}"
+        return RunReason.APPROVAL_DENIED, what, "Run again, and say what the plan should be."
     if turn.fault:
         step = "Check that the command is a CLI of a known version."
         return RunReason.PROTOCOL_ERROR, turn.fault, step

@@ -24,11 +24,17 @@ from staging.scan import descendants, leaks, token_of, tree_of
 import toolcrib
 from toolcrib import (
     Agent,
+    ApprovalRequest,
+    Approvals,
     Driver,
     Event,
     MemoryStore,
+    Policy,
+    Skill,
+    StdioServer,
     Stream,
     System,
+    Thread,
     ToolcribError,
     tool,
 )
@@ -130,26 +136,52 @@ class Host:
                 if turn.get("rename"):
                     self._rename(turn["thread"], turn["rename"])
                 where = agent.thread(turn["thread"]) if turn.get("thread") else agent
+                given = {"timeout": turn.get("timeout", 50.0), **options_of(turn)}
                 try:
-                    self._stream = where.stream(turn["prompt"], timeout=turn.get("timeout", 50.0))
+                    if turn.get("silent"):
+                        self._run(where, turn, given)
+                        continue
+                    self._stream = where.stream(turn["prompt"], **given)
                 except ToolcribError as error:
                     say("turn", events=[], result=None, error=_failure(error), leaks=[])
                     continue
-                self._follow(self._stream)
+                self._follow(self._stream, [*turn.get("answers", [])])
         say("closed", clones=self._clone_names())
         self._kept.save(self._spec["store"])
         self._system.stop()
 
-    def _follow(self, stream: Stream) -> None:
+    def _run(self, where: Agent | Thread, turn: dict[str, Any], given: dict[str, Any]) -> None:
+        """Run without looking at any event, and perhaps for a value of a type."""
+        result, error = None, None
+        try:
+            if turn.get("typed"):
+                result = _plain(where.run_as(Verdict, turn["prompt"], **given))
+            else:
+                result = _plain(where.run(turn["prompt"], **given))
+        except ToolcribError as raised:
+            error = _failure(raised)
+        say("turn", events=[], result=result, error=error, leaks=self._leaks())
+
+    def _follow(self, stream: Stream, answers: list[dict[str, Any]]) -> None:
         events = []
+        held: list[ApprovalRequest] = []
         for event in stream:
             events.append(_plain_event(event))
+            if isinstance(event, ApprovalRequest):
+                held.append(event)
+                # A hold lets a request wait until the next one is there.
+                if answers and "hold" not in answers[0]:
+                    for request in held:
+                        settle(request, stream, answers.pop(0))
+                    held.clear()
+                elif answers:
+                    answers.pop(0)
             if events[-1].get("kind") == "spawned":
                 self._token = token_of(self._agent.token_variable)
                 say("spawned", token=self._token)
         result, error = None, None
         try:
-            result = dataclasses.asdict(stream.result())
+            result = _plain(stream.result())
         except ToolcribError as raised:
             error = _failure(raised)
         say("turn", events=events, result=result, error=error, leaks=self._leaks())
@@ -194,10 +226,45 @@ class Host:
         raise LookupError(msg)
 
 
+@dataclass
+class Verdict:
+    """What a typed run answers."""
+
+    key: str
+    open: bool
+
+
+def options_of(turn: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a turn."""
+    options: dict[str, Any] = dict(turn.get("options", {}))
+    if "policy" in turn:
+        policy = dict(turn["policy"])
+        approvals = Approvals(**policy.pop("approvals", {}))
+        options["policy"] = Policy(approvals=approvals, **policy)
+    if "skills" in turn:
+        options["skills"] = [Skill(**skill) for skill in turn["skills"]]
+    if "mcp" in turn:
+        options["mcp"] = [StdioServer(**server) for server in turn["mcp"]]
+    return options
+
+
+def settle(request: ApprovalRequest, stream: Stream, answer: dict[str, Any]) -> None:
+    """Do with a request what the scene says."""
+    match answer:
+        case {"approve": arguments}:
+            request.approve(arguments)
+        case {"deny": reason}:
+            request.deny(reason)
+        case {"answer": text}:
+            request.answer(text)
+        case {"cancel": _}:
+            stream.cancel()
+
+
 def _failure(error: ToolcribError) -> dict[str, Any]:
     facts: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, RunError):
-        facts |= {"reason": str(error.reason), "result": dataclasses.asdict(error.result)}
+        facts |= {"reason": str(error.reason), "result": _plain(error.result)}
     return facts
 
 
@@ -211,7 +278,7 @@ def _plain_event(event: Event) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
+        return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

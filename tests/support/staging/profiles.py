@@ -57,10 +57,10 @@ def prepare(scene: dict[str, Any], folder: Path, model: ModelServer) -> Profile:
             _codex(source, unboxed=scene.get("unboxed", False))
         case "claude":
             setup = model.claude_profile(source)
-            _claude(source)
+            _claude(source, scene)
         case "codebuddy":
             setup = model.codebuddy_profile(source)
-            _codebuddy(source)
+            _codebuddy(source, scene)
         case "cursor":
             source.mkdir()
             (source / "cli-config.json").write_text('{"version": 1}')
@@ -78,6 +78,7 @@ def prepare(scene: dict[str, Any], folder: Path, model: ModelServer) -> Profile:
         "profile": str(source),
         "model": setup.model,
         "environment": dict(setup.environment),
+        **scene.get("driver", {}),
     }
     return Profile(options, (str(source),))
 
@@ -103,18 +104,21 @@ def _codex(source: Path, *, unboxed: bool) -> None:
     (source / "AGENTS.md").write_text("Be kind.\n")
 
 
-def _claude(source: Path) -> None:
+def _claude(source: Path, scene: dict[str, Any]) -> None:
     _merge(source / ".claude.json", {"mcpServers": {"notes": _notes()}})
-    allowed = {"permissions": {"allow": ["Bash", "mcp__notes"]}}
-    (source / "settings.json").write_text(json.dumps(allowed))
+    _settings(source, scene)
     (source / ".credentials.json").write_text('{"claudeAiOauth": {}}\n')
     (source / "CLAUDE.md").write_text("Be kind.\n")
 
 
-def _codebuddy(source: Path) -> None:
+def _codebuddy(source: Path, scene: dict[str, Any]) -> None:
     (source / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": _notes()}}))
-    allowed = {"permissions": {"allow": ["Bash", "mcp__notes"]}}
-    (source / "settings.json").write_text(json.dumps(allowed))
+    _settings(source, scene)
+
+
+def _settings(source: Path, scene: dict[str, Any]) -> None:
+    allowed = scene.get("allowed", ["Bash", "mcp__notes"])
+    (source / "settings.json").write_text(json.dumps({"permissions": {"allow": allowed}}))
 
 
 def _notes() -> dict[str, Any]:

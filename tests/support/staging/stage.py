@@ -24,7 +24,7 @@ from staging.profiles import commands, prepare
 from staging.scan import leaks, living, snapshot
 from staging.wire import Wire
 
-from toolcrib.testing import CallTool, ModelServer, RunShell, Say, Turn
+from toolcrib.testing import CallTool, ModelServer, RunShell, Say, Turn, WritePlan
 
 _SET_FLAGS = 0x8914
 _UP_AND_RUNNING = 0x41
@@ -56,9 +56,13 @@ def model_of(turns: list[dict[str, Any]] | None) -> ModelServer:
     )
 
 
-def _part(step: dict[str, Any]) -> CallTool | RunShell | Say:
+def _part(step: Any) -> Any:
+    if isinstance(step, list):
+        return [_part(each) for each in step]
     if "call" in step:
         return CallTool(step["call"], step.get("arguments", {}))
+    if "plan" in step:
+        return WritePlan(step["plan"])
     return RunShell(step["shell"]) if "shell" in step else Say(step["say"])
 
 
@@ -212,6 +216,8 @@ class _Watch:
 def _plain_request(request: Any) -> dict[str, Any]:
     return {
         "protocol": request.protocol,
+        "model": request.model,
+        "said": [message.text for message in request.messages if message.role == "system"],
         "prompt": request.prompt,
         "results": [result.text for result in request.results],
         "errors": [result.is_error for result in request.results],

@@ -11,9 +11,10 @@ import pytest
 from toolcrib import Claude, CodeBuddy
 from toolcrib.messages.approvals import Choice
 from toolcrib.messages.events import Notice
+from toolcrib.messages.results import RunReason
 from toolcrib.runtime.drivers.interface import Ask, Decision, Dialect, Step, Withdraw, Write
 
-from .conftest import INIT, Either, dialect, events, play, said, use
+from .conftest import CLEAN, INIT, Either, dialect, events, play, said, use
 
 HOSTED = "mcp__toolcrib__lookup_issue"
 YES = Decision(approved=True)
@@ -259,6 +260,24 @@ def test_a_plan_in_a_file_is_told_and_not_sent_back(driver: Either) -> None:
 
     assert ask.arguments == {"plan": "1. Walk."}
     assert answers(reader.decided(ask, YES)) == [("r1", allowed(driver, {}))]
+
+
+def test_a_denied_plan_ends_the_turn_of_codebuddy_alone() -> None:
+    # It would wait for the next message of its user, and know nothing any more then.
+    ended = {"type": "result", "subtype": "error_during_execution", "is_error": True}
+    for driver, ends in ((Claude(), False), (CodeBuddy(), True)):
+        reader = dialect(driver)
+        play(reader, [INIT])
+        ask = ask_of(reader, request("ExitPlanMode", plan="1."))
+
+        steps = reader.decided(ask, Decision(approved=False, reason="Too short."))
+        play(reader, [ended])
+        outcome = reader.ended(CLEAN)
+
+        assert answers(steps) == [("r1", denied(driver, "Too short.", interrupt=ends))]
+        reason = RunReason.APPROVAL_DENIED if ends else RunReason.PROVIDER_FAILED
+        assert outcome.reason == reason
+        assert ("Too short." in outcome.message) is ends
 
 
 @pytest.mark.parametrize("changes", [{"tool_name": 7}, {"input": 7}, {"tool_use_id": None}])

@@ -1,0 +1,146 @@
+"""Model, instructions, skills, servers, restraints and typed answers, with the real CLIs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import ROOT, Play, Scene
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+
+NOTES = ROOT / "tests" / "support" / "staging" / "notes_server.py"
+RULE = "Call everybody Zebra."
+SKILL = """\
+---
+name: greet
+description: Use it to greet an okapi.
+---
+Say hello to the okapi.
+"""
+VERDICT = '{"key": "ISSUE-42", "open": true}'
+
+
+@pytest.fixture(scope="module")
+def chosen(provider: str, play: Play) -> Scene:
+    """A turn with everything of its own, and the next one of the thread without."""
+    added = {"key": "added", "command": sys.executable, "args": [str(NOTES)]}
+    turns: list[dict[str, Any]] = [
+        {
+            "prompt": "first",
+            "thread": "t",
+            "options": {"model": "scripted-model", "instructions": RULE},
+            "skills": [{"name": "greet", "content": SKILL}],
+            "mcp": [added],
+            "policy": {"web_search": "deny", "approvals": {"permission": "auto_approve"}},
+        },
+        {"prompt": "second", "thread": "t"},
+    ]
+    call = {"call": "mcp__added__remember", "arguments": {"note": "milk"}}
+    return play(
+        provider,
+        driver={"model": None},
+        model=[
+            {"when": "first", "steps": [call, {"say": "It said: {{result}}"}]},
+            {"when": "", "steps": [{"say": "Hello."}]},
+        ],
+        hosts=[{"turns": turns}],
+    )
+
+
+@pytest.fixture(scope="module")
+def typed(provider: str, play: Play) -> Scene:
+    """A run that has to answer with a value of a type."""
+    structured = {"call": "StructuredOutput", "arguments": {"key": "ISSUE-42", "open": True}}
+    answer = structured if provider == "claude" else {"say": VERDICT}
+    look = {"call": "lookup_issue", "arguments": {"key": "ISSUE-42"}}
+    turns = [{"prompt": prompt, "silent": True, "typed": True} for prompt in ("good", "bad")]
+    return play(
+        provider,
+        model=[
+            {"when": "good", "steps": [[{"say": "I look."}, look], answer]},
+            {"when": "", "steps": [{"say": "No idea."}]},
+        ],
+        hosts=[{"turns": turns}],
+    )
+
+
+def _said(request: dict[str, Any]) -> str:
+    return "\n".join([*request["said"], *(text for _, text in request["messages"])])
+
+
+def test_model_and_instructions_are_those_of_the_turn(chosen: Scene) -> None:
+    first, second = chosen.asked("first")[0], chosen.asked("second")[0]
+
+    assert [turn["error"] for turn in chosen.host.turns] == [None, None]
+    assert first["model"] == "scripted-model"
+    assert RULE in _said(first)
+    # Codex keeps what a conversation began with, and refuses to be told anything else.
+    assert (RULE in "\n".join(second["said"])) is (chosen.provider == "codex")
+
+
+def test_a_skill_is_offered_to_the_model(chosen: Scene) -> None:
+    assert "Use it to greet an okapi." in _said(chosen.asked("first")[0])
+
+
+def test_an_added_server_is_used_beside_the_others(chosen: Scene) -> None:
+    first, second = chosen.asked("first")[0], chosen.asked("second")[0]
+    servers = ("mcp__added__remember", "mcp__notes__remember", "mcp__toolcrib__lookup_issue")
+
+    assert set(servers) <= set(first["tools"])
+    assert "mcp__added__remember" not in second["tools"]
+    assert "noted: milk" in chosen.turn["result"]["text"]
+
+
+def test_a_search_that_is_denied_is_not_offered(chosen: Scene) -> None:
+    offered = [set(chosen.asked(prompt)[0]["all_tools"]) for prompt in ("first", "second")]
+
+    assert not offered[0] & {"WebSearch", "web_search"}
+    if chosen.provider == "codebuddy":  # the others hide it, or their profile switches it off
+        assert "WebSearch" in offered[1]
+
+
+def test_a_typed_run_answers_with_a_value(typed: Scene) -> None:
+    good = typed.host.turns[0]
+
+    assert good["error"] is None, good["error"]
+    assert good["result"] == {"key": "ISSUE-42", "open": True}
+
+
+def test_a_typed_run_that_answers_anything_else_fails(typed: Scene) -> None:
+    bad = typed.host.turns[1]
+
+    assert bad["error"]["reason"] == "invalid_output"
+    assert bad["error"]["result"]["text"] == "No idea."
+
+
+def test_the_sandbox_of_a_policy_bounds_codex(play: Play) -> None:
+    prompts = ("read_only", "workspace_write", "unrestricted")
+    turns = [{"prompt": prompt, "policy": {"sandbox": prompt}} for prompt in prompts]
+    model = [
+        {"when": prompt, "steps": [{"shell": f"touch {prompt}.txt"}, {"say": "Done."}]}
+        for prompt in prompts
+    ]
+
+    scene = play("codex", model=model, hosts=[{"turns": turns}])
+
+    assert [turn["error"] for turn in scene.host.turns] == [None, None, None]
+    made = [_there(scene, prompt) for prompt in prompts]
+    assert made == [False, True, True]
+
+
+def test_codex_refuses_to_ask_before_anything_starts(play: Play) -> None:
+    turn = {"prompt": "x", "policy": {"approvals": {"permission": "ask"}}}
+
+    scene = play("codex", hosts=[{"turns": [turn]}])
+
+    assert scene.turn["error"]["type"] == "UnsupportedError"
+    assert scene.requests == []
+    assert scene.host.all("spawned") == []
+
+
+def _there(scene: Scene, name: str) -> bool:
+    return Path(scene.folder / "workspace" / f"{name}.txt").exists()
