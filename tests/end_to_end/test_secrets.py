@@ -11,7 +11,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-from toolcrib import Agent, MemoryStore, RunError, System, Tracer, tool
+from toolcrib import (
+    Agent,
+    Attachment,
+    Event,
+    MemoryStore,
+    Options,
+    RunError,
+    RunInfo,
+    RunService,
+    StdioServer,
+    System,
+    TextDelta,
+    Tracer,
+    UnsupportedError,
+    tool,
+)
 
 from .conftest import Scripted
 
@@ -64,7 +79,8 @@ def test_no_byte_that_leaves_holds_the_token(
 
     left = {
         "events": repr(events),
-        "result": repr(result),
+        "result": repr(result) + result.stdout + repr(result.transcript) + repr(result.metadata),
+        "pickles": repr([pickle.dumps(result), *map(pickle.dumps, events)]),
         "messages": repr(tracer.entries()),
         "logs": caplog.text + repr([record.__dict__ for record in caplog.records]),
         "argv and files during the call": "\n".join(during),
@@ -101,3 +117,40 @@ def test_an_error_of_a_run_holds_no_token_and_can_be_pickled(
             assert MASK in str(each)
             assert token not in repr(each) + str(each) + repr(each.result)
         assert error.reason is caught.value.reason
+
+
+def test_what_services_and_servers_know_does_not_leave_either(
+    scripted: Scripted, system: System, tracer: Tracer, caplog: pytest.LogCaptureFixture
+) -> None:
+    login = "login-4c1f2d9a7b"
+
+    class Shop(RunService):
+        def attach(self, run: RunInfo) -> Attachment:
+            return Attachment(environment={"SHOP_LOGIN": login}, observe=seen.append)
+
+    caplog.set_level(logging.DEBUG)
+    seen: list[Event] = []
+    driver = scripted(
+        {"stderr": "warning: {{env.SHOP_LOGIN}}"}, {"say": "my login is {{env.SHOP_LOGIN}}"}
+    )
+    server = StdioServer(key="shop", command="shop", env={"SHOP_LOGIN": login})
+    options = Options(services=[Shop()], metadata={"team": "a"})
+    with Agent(driver, options, system=system) as agent:
+        stream = agent.stream("hello")
+        events = list(stream)
+        result = stream.result()
+        with pytest.raises(UnsupportedError) as caught:
+            agent.run("hello", Options(mcp=[server]))
+    assert result.text == f"my login is {MASK}"
+    assert any(isinstance(event, TextDelta) for event in seen)
+    left = {
+        "events": repr(events) + repr(seen),
+        "result": repr(pickle.dumps(result)),
+        "options": repr([options, Options(mcp=[server]), server]),
+        "error": repr(caught.value) + repr(caught.value.value),
+        "messages": repr(tracer.entries()),
+        "logs": caplog.text,
+        "the agent": repr([agent, agent.__dict__, system.__dict__]),
+    }
+    for what, text in left.items():
+        assert login not in text, what

@@ -47,7 +47,16 @@ def _hints(owner: type | types.FunctionType) -> dict[str, object]:
     """Return an owner's own annotations; its bases have their own modules."""
     module = sys.modules[owner.__module__]
     known = vars(module) | _typing_only_names(module)
-    return inspect.get_annotations(owner, globals=known, eval_str=True)
+    hints = inspect.get_annotations(owner, globals=known, eval_str=True)
+    if not typing.is_typeddict(owner):
+        return hints
+    # A TypedDict keeps the texts of its annotations as forward references.
+    return {name: _referred(hint, known) for name, hint in hints.items()}
+
+
+def _referred(hint: object, known: dict[str, Any]) -> object:
+    text = getattr(hint, "__forward_arg__", None)
+    return hint if text is None else eval(text, known)  # noqa: S307 - our own source
 
 
 def _parts(hint: object) -> Iterator[object]:
@@ -144,6 +153,7 @@ def test_no_public_annotation_names_a_type_of_another_library(name: str) -> None
         "class visible:\n    def method(self) -> mcp_types.Tool: ...",
         "class visible:\n    @property\n    def method(self) -> mcp_types.Tool: ...",
         "class visible(mcp_types.Tool): ...",
+        "class visible(TypedDict):\n    field: mcp_types.Tool",
         "class inner:\n    field: mcp_types.Tool\nclass visible:\n    field: inner",
         "visible = tuple[mcp_types.Tool, ...]",
     ],
@@ -154,7 +164,7 @@ def test_a_foreign_type_is_found_wherever_it_hides(
     (tmp_path / "toolcrib_sample.py").write_text(
         "from __future__ import annotations\n"
         "from collections.abc import Callable\n"
-        "from typing import TYPE_CHECKING\n"
+        "from typing import TYPE_CHECKING, TypedDict\n"
         "if TYPE_CHECKING:\n    import mcp_types\n"
         + ("import mcp_types\n" if "(mcp_types" in source or "visible =" in source else "")
         + f"{source}\n__all__ = ['visible']\n"

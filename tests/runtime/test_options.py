@@ -112,7 +112,7 @@ def test_skills_are_appended_and_equal_ones_are_one() -> None:
 def test_two_different_skills_of_one_name_are_refused(name: str) -> None:
     far, near = Options(skills=[Skill(name="a", content="x")]), Skill(name=name, content="y")
     with pytest.raises(ConfigurationError, match=f"'{name}'"):
-        far | Options(skills=[near])
+        assert far | Options(skills=[near])
     with pytest.raises(ConfigurationError, match=f"'{name}'"):
         settled(far, skills=[near])
 
@@ -143,7 +143,13 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "skills": st.none()
     | st.lists(st.sampled_from("pqr").map(lambda name: Skill(name=name, content=name))),
 }
-LAYERS = st.fixed_dictionaries({}, optional=dict(VALUES)).map(lambda values: Options(**values))
+
+
+def made(values: dict[str, Any]) -> Options:
+    return Options(**values)
+
+
+LAYERS = st.fixed_dictionaries({}, optional=dict(VALUES)).map(made)
 
 
 @given(LAYERS, LAYERS, LAYERS)
