@@ -324,3 +324,4 @@ def test_an_abort_settles_the_others_before_the_run_fails() -> None:
     host.pass_on()
     assert host.settled == [("denied", "application"), ("cancelled", "run")]
     assert [ask_id for ask_id, _ in host.told] == ["p1"]
+    assert isinstance(host.line[-1], tuple)  # the provider is told last

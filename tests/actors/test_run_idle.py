@@ -47,8 +47,8 @@ def read(stage: Stage, *events: Event) -> None:
 
 def assert_not_asked(stage: Stage) -> None:
     """Show that the limit passes and the process is not even asked."""
-    stage.tell(IdleTimePassed())
-    read(stage, TextDelta(text="x"))
+    stage.tell(IdleTimePassed(), EventsRead((TextDelta(text="x"),)))
+    stage.driver.expect(EventsTaken)
     stage.driver.assert_silent()
 
 

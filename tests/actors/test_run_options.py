@@ -19,7 +19,7 @@ from toolcrib.messages.driver import CloseProcess, EventsTaken
 from toolcrib.messages.options import OutputSchema
 from toolcrib.messages.policy import Policy
 from toolcrib.messages.resources import HttpServer, Identity, Skill
-from toolcrib.messages.run import EventsRead, TurnEnded
+from toolcrib.messages.run import EventsRead, RunDeadlinePassed, TurnEnded
 from toolcrib.messages.turn import ProcessExit, TurnOutcome
 from toolcrib.runtime.drivers.interface import Capabilities
 from toolcrib.runtime.streams import EventStream
@@ -242,9 +242,9 @@ def test_a_paced_stream_that_is_discarded_lets_the_provider_run(stage: Stage) ->
 
 
 def test_a_paced_stream_that_nobody_reads_does_not_hold_up_the_end(stage: Stage) -> None:
-    stage.begin(Capable(), sink=EventStream("r", None, paces=True), timeout=0.2)
+    stage.begin(Capable(), sink=EventStream("r", None, paces=True))
     stage.launched()
-    stage.tell(EventsRead((TextDelta(text="1"),)))
+    stage.tell(EventsRead((TextDelta(text="1"),)), RunDeadlinePassed(1.0))
     stage.driver.skip_to(CloseProcess)
     stage.tell(OK)
     error = stage.error(RunError)

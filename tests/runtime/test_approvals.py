@@ -49,6 +49,7 @@ def test_the_first_decision_counts_and_the_second_is_told_so() -> None:
     with pytest.raises(ApprovalResolvedError):
         asked.request.deny("too late")
     assert asked.decisions == [Decision(approved=True, arguments={"command": ["pwd"]})]
+    assert asked.slot.decision == asked.decisions[0]
 
 
 def test_of_many_threads_exactly_one_decides() -> None:
