@@ -50,6 +50,15 @@ print("pydantic.main" in sys.modules)
 """
 
 
+def test_a_class_needs_none_of_the_libraries_that_it_does_not_use() -> None:
+    bare = HALF_LOADED.replace("import pydantic, attr, marshmallow\n", "")
+    bare += "print({'pydantic', 'attr', 'marshmallow'} & sys.modules.keys())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", bare], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "False\nset()\n"
+
+
 def test_a_library_that_nothing_of_the_tool_uses_is_loaded_no_further() -> None:
     done = subprocess.run(
         [sys.executable, "-c", HALF_LOADED], capture_output=True, text=True, timeout=30, check=True
