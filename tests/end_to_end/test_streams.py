@@ -239,6 +239,32 @@ def test_a_task_can_be_cancelled_wherever_it_waits(
     assert left_of(system.host) == []
 
 
+def test_a_run_ends_by_itself_wherever_its_caller_was_cancelled(
+    agent: Agent, tracer: Tracer
+) -> None:
+    async def run() -> None:
+        await agent.arun("hello")
+
+    async def main() -> list[BaseException]:
+        errors: list[BaseException] = []
+        agent.stream("hello").cancel()  # so that it is started
+        for place in (0, 1):  # the admission, the end
+            try:
+                await CancelledAt(run(), place)
+            except asyncio.CancelledError as error:
+                errors.append(error)  # which holds on to the run's stream
+        return errors
+
+    errors = asyncio.run(main())
+    asked = [entry for entry in tracer.entries() if entry.kind == "StartRun"]
+    for entry in asked:
+        run_id = entry.fields["run_id"]
+        tracer.wait_for(
+            lambda e, run_id=run_id: e.kind == "RunEnded" and e.fields["run_id"] == run_id, WAIT
+        )
+    assert (len(errors), len(asked)) == (2, 3)
+
+
 def test_a_paced_run_waits_for_its_reader_and_loses_nothing(
     scripted: Scripted, system: System, tracer: Tracer
 ) -> None:
