@@ -48,26 +48,40 @@ class BadRequest(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
 class Head:
-    """A request's head, with header names in lower case."""
+    """A request's head; read only.
 
-    method: str
-    """The method, such as ``POST``."""
-    target: str
-    """The target as sent; it begins with ``/``."""
-    fields: tuple[tuple[str, str], ...]
-    """The header fields in order, their values without surrounding blanks."""
-    keep_alive: bool
-    """Whether the client would send another request on this connection."""
+    Args:
+        method: The method, such as ``POST``.
+        target: The target as sent; it begins with ``/``.
+        fields: The header fields in order, their names in lower case, their
+            values without surrounding blanks.
+        keep_alive: Whether the client would send another request on this
+            connection.
+    """
+
+    # Each request is asked for a dozen fields, so they are sorted once.
+    __slots__ = ("_values", "fields", "keep_alive", "method", "target")
+
+    def __init__(
+        self, method: str, target: str, fields: tuple[tuple[str, str], ...], *, keep_alive: bool
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.keep_alive = keep_alive
+        self._values: dict[str, list[str]] = {}
+        for name, value in fields:
+            self._values.setdefault(name, []).append(value)
 
     def all(self, name: str) -> list[str]:
         """Return the values of every field of this name."""
-        return [value for key, value in self.fields if key == name]
+        return self._values.get(name, [])
 
     def get(self, name: str) -> str | None:
         """Return the value of the first field of this name."""
-        return next((value for key, value in self.fields if key == name), None)
+        values = self._values.get(name)
+        return values[0] if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +124,9 @@ def parse_head(data: bytes, max_fields: int) -> Head:
         parser.get_method().decode("ascii"),
         target,
         tuple(collector.fields),
-        parser.should_keep_alive(),
+        keep_alive=parser.should_keep_alive(),
     )
-    if len(head.all("host")) > 1:
+    if len(head.all("host")) != 1:
         raise BadRequest(400)
     return head
 
@@ -156,6 +170,11 @@ def respond(
     return response(environ, start_response)
 
 
+@lru_cache(maxsize=256)
+def _field_name(name: bytes) -> str:
+    return name.decode("latin-1").lower()
+
+
 class _Collector:
     """What httptools calls while it parses."""
 
@@ -169,8 +188,7 @@ class _Collector:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # llhttp keeps the blanks after a value.
-        text = value.decode("latin-1").strip(" \t")
-        self.fields.append((name.decode("latin-1").lower(), text))
+        self.fields.append((_field_name(name), value.decode("latin-1").strip(" \t")))
 
     def on_headers_complete(self) -> None:
         self.complete = True

@@ -8,6 +8,7 @@ what a handler raised.
 
 from __future__ import annotations
 
+import contextvars
 import logging
 from collections import Counter
 from collections.abc import Mapping
@@ -41,6 +42,7 @@ from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
+    PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
     CallToolRequestParams,
     ListToolsResult,
@@ -55,8 +57,8 @@ from mcp_types.version import (
 )
 from pydantic import ValidationError
 
-from ..tools.call import CallOutcome
-from ..tools.context import Progress
+from ..tools.call import CallOutcome, call
+from ..tools.context import Context, Progress
 from ..tools.tool import Tool, plan_of
 from . import http, json_text
 from .loops import LoopPool
@@ -120,7 +122,19 @@ class ToolCall:
     _id: RequestId
     _tail: str
 
-    def answer(self, outcome: CallOutcome) -> http.Answer:
+    def run(self, context: Context, *, within: contextvars.Context, limit: int) -> http.Answer:
+        """Run the tool and return the answer that carries its outcome.
+
+        Args:
+            context: What its handler may ask for.
+            within: The context variables that the handler sees.
+            limit: The longest answer, in bytes.
+        """
+        return self._answer(
+            call(self.tool, self.arguments, context, within=within, output_limit=limit)
+        )
+
+    def _answer(self, outcome: CallOutcome) -> http.Answer:
         """Return the answer that carries an outcome.
 
         Its text is canonical JSON already. It goes out as it is, in the
@@ -331,12 +345,18 @@ def _parse(head: http.Head, body: bytes) -> Request | None:
     request_id = message["id"]
     if isinstance(request_id, bool) or not isinstance(request_id, (int, str)):
         raise _refused(INVALID_REQUEST, "Invalid Request")
-    if unsupported:
+    # A client without handshakes is told the revisions of its own kind, by `_classify`.
+    if unsupported and not _is_enveloped(params):
         raise _rejected(unsupported, request_id)
     request = Request(request_id, cast("str", method), params, version, head.fields)
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
         return request
     return _classify(request, message)
+
+
+def _is_enveloped(params: Json | None) -> bool:
+    meta = (params or {}).get("_meta")
+    return isinstance(meta, dict) and PROTOCOL_VERSION_META_KEY in meta
 
 
 def _classify(request: Request, message: Json) -> Request:

@@ -9,6 +9,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from . import http
@@ -87,9 +88,10 @@ class Reactor:
         """Serve until `close`."""
         try:
             while not self._done():
+                # Before the look, since what had come by then is not late.
+                now = time.monotonic()
                 for key, events in self._selector.select(self._pause()):
                     self._dispatch(key.data, events)
-                now = time.monotonic()
                 if now >= self._next:
                     self._dispatch(partial(self._sweep, now), 0)
         finally:
@@ -214,7 +216,9 @@ class Reactor:
             return
         verdict = check(head, self._authority, self._table(), self._limits)
         if isinstance(verdict, http.Answer):
-            self._refuse(connection, verdict)
+            # Nobody reads the body of an answer to HEAD.
+            silent = head.method == "HEAD"
+            self._refuse(connection, replace(verdict, body=b"") if silent else verdict)
             return
         connection.authenticated = True
         if self._closing or not self._service.admit(verdict.registration):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ..tools.context import Context
 from . import http
 from .events import ProgressEvents
 from .exchange import FAILURES, Exchange
@@ -157,8 +158,6 @@ class Service:
             raise
 
     def _queue(self, exchange: Exchange, ready: ToolCall) -> None:
-        from ..tools.context import Context
-
         deadline = exchange.deadline_of(ready.tool.deadline or self._limits.deadline)
         progress = None
         if exchange.streams and ready.progress_token is not None:
@@ -182,8 +181,6 @@ class Service:
             self._finish(exchange, answer or http.refusal(500))
 
     def _call(self, exchange: Exchange) -> http.Answer | None:
-        from ..tools.call import call
-
         ready, context = exchange.call, exchange.context
         registration = exchange.admitted.registration
         if ready is None or context is None:
@@ -191,16 +188,9 @@ class Service:
         if not registration.enter(context):
             return http.unauthorized()
         try:
-            outcome = call(
-                ready.tool,
-                ready.arguments,
-                context,
-                within=registration.context,
-                output_limit=self._limits.output_bytes,
-            )
+            return ready.run(context, within=registration.context, limit=self._limits.output_bytes)
         finally:
             registration.exit(context)
-        return ready.answer(outcome)
 
     def _start(self, exchanges: Iterable[Exchange]) -> None:
         for exchange in exchanges:

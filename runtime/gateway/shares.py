@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -31,7 +31,8 @@ class Places:
     """How many owners could ask; 0 and 1 mean a sole owner."""
     reserve: int = 0
     """How many places more there are, for owners with less than their share."""
-    _held: Counter[Hashable] = field(default_factory=Counter[Hashable], init=False)
+    _held: dict[Hashable, int] = field(default_factory=dict, init=False)
+    _taken: int = field(default=0, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def take(self, owner: Hashable) -> bool:
@@ -46,10 +47,11 @@ class Places:
 
     def _take(self, owner: Hashable) -> bool:
         held = self._held.get(owner, 0)
-        free = self.limit - self._held.total()
+        free = self.limit - self._taken
         if not self._may(held, free):
             return False
         self._held[owner] = held + 1
+        self._taken += 1
         return True
 
     def _may(self, held: int, free: int) -> bool:
@@ -61,6 +63,7 @@ class Places:
         return held * self.owners < self.limit and held < 2 * spare
 
     def _give(self, owner: Hashable) -> None:
+        self._taken -= 1
         self._held[owner] -= 1
         if not self._held[owner]:
             del self._held[owner]

@@ -70,6 +70,12 @@ def test_error_handling() -> str:
     raise tool.reject("expected", "This tool intentionally returns an error for testing")
 
 
+def test_tool_with_progress(context: tool.Context) -> str:
+    for done in (0, 50, 100):
+        context.progress(done, 100)
+    return "done"
+
+
 def json_schema_2020_12_tool(name: str = "", address: dict[str, str] | None = None) -> str:
     return name
 
@@ -137,7 +143,12 @@ class FixtureCatalog(Catalog):
 
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
-    plain = (test_simple_text, test_error_handling, json_schema_2020_12_tool)
+    plain = (
+        test_simple_text,
+        test_error_handling,
+        test_tool_with_progress,
+        json_schema_2020_12_tool,
+    )
     mine = (echo, refuse, crash, much)
     tools = [
         tool.define(each.__name__, f"The tool {each.__name__}.", each) for each in (*plain, *mine)

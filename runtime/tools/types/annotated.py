@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ..generics import key_of, substituted, variables_of
 from ..markers import Alias, Examples
 from ..scope import alias_target
 from ..shape import Builder, Misfit, Shape, described, noted, type_name
+from .loaded import loaded
 from .marshmallow_schemas import schema_in
 from .rules import constrained, rules_of
 
@@ -88,13 +88,13 @@ def annotated_value(annotation: Any, builder: Builder, where: str) -> Shape | No
 
 def _flat(metadata: Any) -> Iterator[Any]:
     """Take apart what stands for several items."""
-    pydantic: Any = sys.modules.get("pydantic.fields")
+    field_info = loaded("pydantic.fields", "FieldInfo")
     for item in metadata:
         if type(item).__name__ in {"Doc", "DocInfo"} and isinstance(
             getattr(item, "documentation", None), str
         ):
             yield item.documentation
-        elif pydantic is not None and isinstance(item, pydantic.FieldInfo):
+        elif field_info is not None and isinstance(item, field_info):
             yield from _of_pydantic(item)
         else:
             yield item

@@ -20,6 +20,7 @@ from ..records import NO_DEFAULT, Field, construct, field_of, record_shape, with
 from ..scope import Declared, class_hints
 from ..shape import Builder, Shape
 from .annotated import FieldType, field_type
+from .loaded import loaded
 
 __all__ = ["attrs_value", "dataclass_value", "named_tuple_value", "typed_dict_value"]
 
@@ -119,9 +120,10 @@ def _typed_dict_members(cls: Any) -> list[_Member]:
 def attrs_value(annotation: Any, builder: Builder, _where: str) -> Shape | None:
     """Convert attrs classes; see `shape.Converter`."""
     cls = typing.get_origin(annotation) or annotation
-    attr: Any = sys.modules.get("attr")
-    if attr is None or not (isinstance(cls, type) and attr.has(cls)):
+    has = loaded("attr", "has")
+    if has is None or not (isinstance(cls, type) and has(cls)):
         return None
+    attr: Any = sys.modules["attr"]
     members = [
         _attrs_member(cls, one, attr)
         for one in attr.fields(cls)

@@ -16,38 +16,38 @@ from typing_inspection import typing_objects
 
 from ..shape import Builder, Misfit, Shape
 from .judge import Judge
+from .loaded import loaded
 
 __all__ = ["marshmallow_value", "schema_in"]
 
 
 def marshmallow_value(annotation: Any, builder: Builder, where: str) -> Shape | None:
     """Convert marshmallow schemas, classes and instances; see `shape.Converter`."""
-    marshmallow: Any = sys.modules.get("marshmallow")
-    if marshmallow is None:
+    kind = loaded("marshmallow", "Schema")
+    if kind is None:
         return None
     schema = annotation
-    if isinstance(annotation, type) and issubclass(annotation, marshmallow.Schema):
+    if isinstance(annotation, type) and issubclass(annotation, kind):
         try:
             schema = annotation()
         except TypeError:
             msg = f"{annotation.__name__} needs arguments; write an instance of it"
             raise builder.refused(where, msg) from None
-    if not isinstance(schema, marshmallow.Schema):
+    if not isinstance(schema, kind):
         return None
     from .marshmallow_fields import schema_of
 
     json_schema, size = schema_of(schema, builder)
     judge = Judge(builder, json_schema, type(schema).__name__)
-    both = _Both(schema, judge, marshmallow.ValidationError)
+    both = _Both(schema, judge, sys.modules["marshmallow"].ValidationError)
     return Shape(json_schema, both.load, both.dump, size=size)
 
 
 def schema_in(annotation: Any) -> Any | None:
     """Return the marshmallow schema that an ``Annotated`` names, if it does."""
-    marshmallow: Any = sys.modules.get("marshmallow")
-    if marshmallow is None or not typing_objects.is_annotated(typing.get_origin(annotation)):
+    kind = loaded("marshmallow", "Schema")
+    if kind is None or not typing_objects.is_annotated(typing.get_origin(annotation)):
         return None
-    kind = marshmallow.Schema
     for item in annotation.__metadata__:
         if isinstance(item, kind) or (isinstance(item, type) and issubclass(item, kind)):
             return item

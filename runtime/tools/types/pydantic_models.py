@@ -12,6 +12,7 @@ from typing import Any
 
 from ..shape import Builder, Misfit, Shape, wrong_type
 from .judge import Judge
+from .loaded import loaded
 
 __all__ = ["pydantic_value"]
 
@@ -32,8 +33,8 @@ def pydantic_value(annotation: Any, builder: Builder, where: str) -> Shape | Non
 
 def _is_model(cls: type) -> bool:
     # Parts of pydantic load when they are first used; a model has loaded this one.
-    main: Any = sys.modules.get("pydantic.main")
-    if main is not None and issubclass(cls, main.BaseModel):
+    base = loaded("pydantic.main", "BaseModel")
+    if base is not None and issubclass(cls, base):
         return True
     return "__is_pydantic_dataclass__" in cls.__dict__
 

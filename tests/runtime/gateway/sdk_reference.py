@@ -112,6 +112,12 @@ def reference_server(catalog: Catalog) -> Server[Any]:
     return server
 
 
+def _is_enveloped(message: dict[str, Any]) -> bool:
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta
+
+
 class OneExchange:
     """`serve_one`, with the mapping to the wire that the specification asks for."""
 
@@ -125,10 +131,11 @@ class OneExchange:
 
     def ask(self, request: Request) -> Answer:
         version = request.version or "2025-03-26"
-        if wrong := unsupported_protocol_version_rejection(version, KNOWN_PROTOCOL_VERSIONS):
+        wrong = unsupported_protocol_version_rejection(version, KNOWN_PROTOCOL_VERSIONS)
+        if wrong and not _is_enveloped(request.message):
             return self._error(request, wrong, modern=True)
         connection = Connection.from_envelope(version, None, None)
-        if version == MODERN:
+        if wrong or version == MODERN:
             route = classify_inbound_request(request.message, headers=request.headers)
             if isinstance(route, InboundLadderRejection):
                 return self._error(request, route, modern=True)

@@ -63,12 +63,25 @@ def test_the_earlier_check_decides(
 
 @pytest.mark.parametrize(
     "host",
-    ["localhost:{port}", "127.0.0.1", "127.0.0.1:{port}.evil.example", "[::1]:{port}", None],
+    ["localhost:{port}", "127.0.0.1", "127.0.0.1:{port}.evil.example", "[::1]:{port}"],
 )
-def test_only_the_numeric_host_with_its_port_is_right(counter: Counter, host: str | None) -> None:
-    wrong = host and host.format(port=counter.port)
+def test_only_the_numeric_host_with_its_port_is_right(counter: Counter, host: str) -> None:
+    wrong = host.format(port=counter.port)
 
     assert counter.ask(counter.head(host=wrong)).status == 421
+
+
+def test_a_request_without_a_host_is_malformed(counter: Counter) -> None:
+    client = counter.connect().send(counter.head(host=None))
+
+    assert client.answer().status == 400
+    assert client.ended()
+
+
+def test_the_answer_to_head_has_no_body(counter: Counter) -> None:
+    reply = counter.connect().send(counter.head(method="HEAD")).answer()
+
+    assert (reply.status, reply.body, reply.fields["allow"]) == (405, b"", "POST")
 
 
 @pytest.mark.parametrize(
