@@ -6,6 +6,7 @@ Prints its port and token as JSON, and ends when its input does.
 from __future__ import annotations
 
 import contextvars
+import functools
 import json
 import sys
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ class Row:
     open: bool
 
 
-ROWS = [Row(number, f"row {number}", open=True) for number in range(80_000)]
+@functools.cache
+def rows() -> list[Row]:
+    return [Row(number, f"row {number}", open=True) for number in range(80_000)]
 
 
 @tool.define
@@ -36,7 +39,7 @@ def count_rows(rows: list[Row]) -> int:
 @tool.define
 def give_rows(count: int) -> list[Row]:
     """Give rows."""
-    return ROWS[:count]
+    return rows()[:count]
 
 
 @tool.define

@@ -33,6 +33,12 @@ _LOADS: dict[str, tuple[str, dict[str, object]] | None] = {
 
 def ping_times(seconds: float = 6.0) -> dict[str, dict[str, float]]:
     """Return the median and the 99th percentile of a ping's seconds, for each load."""
+    return {name: _beside(load, seconds) for name, load in _LOADS.items()}
+
+
+def _beside(load: tuple[str, dict[str, object]] | None, seconds: float) -> dict[str, float]:
+    # Each in a host of its own: what one load leaves in memory, the garbage
+    # collector would look through during the next.
     script = Path(__file__).with_name("gateway_host.py")
     with subprocess.Popen(
         [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -41,9 +47,9 @@ def ping_times(seconds: float = 6.0) -> dict[str, dict[str, float]]:
         assert host.stdout is not None
         place = json.loads(host.stdout.readline())
         _send(_connection(place), place, "ping", {})  # the first one loads the SDK
-        results = {name: _under(place, load, seconds) for name, load in _LOADS.items()}
+        result = _under(place, load, seconds)
         host.stdin.close()
-    return results
+    return result
 
 
 def _under(
