@@ -13,7 +13,7 @@ from annotated_types import MinLen
 from typed_tools import dumped, giving, loaded, schema_of
 from typing_extensions import TypeAliasType
 
-from toolcrib.errors import InvalidInputError, InvalidOutputError
+from toolcrib.errors import DefinitionError, InvalidInputError, InvalidOutputError
 
 
 class Color(enum.Enum):
@@ -143,6 +143,10 @@ def test_the_schema_of_a_collection_says_what_it_holds_and_in_which_order() -> N
     )
 
 
+class Entries(TypedDict):
+    rest: set[Entries]
+
+
 class Named_Node(TypedDict):  # noqa: N801 - what becomes of it is the point
     rest: Named_Node | None
 
@@ -153,6 +157,14 @@ Odd = TypeAliasType("an odd-name", "list[Odd]")  # type: ignore[misc]
 def test_a_recursive_type_keeps_its_name_as_far_as_a_reference_can_hold_it() -> None:
     assert schema_of(list[Named_Node])["items"] == {"$ref": "#/$defs/Named_Node"}
     assert schema_of(Odd) == {"$ref": "#/$defs/an_odd_name"}
+
+
+def test_a_recursive_mapping_is_found_among_members_and_is_in_no_set() -> None:
+    nested = {"rest": {"rest": None}}
+    assert dumped(Named_Node, nested) == nested
+    assert loaded(Named_Node, nested) == nested
+    with pytest.raises(DefinitionError, match="a dict can't be in a set"):
+        schema_of(Entries)
 
 
 Tree = TypeAliasType("Tree", "Annotated[dict[str, Tree], MinLen(1)]")
