@@ -114,7 +114,8 @@ def test_a_typed_run_that_answers_anything_else_fails(typed: Scene) -> None:
     bad = typed.host.turns[1]
 
     assert bad["error"]["reason"] == "invalid_output"
-    assert bad["error"]["result"]["text"] == "No idea."
+    # Claude Code asks its model once more.
+    assert bad["error"]["result"]["text"].startswith("No idea.")
 
 
 def test_the_sandbox_of_a_policy_bounds_codex(play: Play) -> None:

@@ -66,7 +66,8 @@ class Claude(Driver):
 
     Installing a tool is the host's consent: hosted tools are allowed for the
     run, and nothing else is. What else the model may do is the profile's to
-    say, or ``permission_mode``; the CLI refuses what would need an approval.
+    say, or ``permission_mode``; what would need an approval is
+    refused, or decided as the run's policy says.
 
     The token reaches the model's shell, which inherits the CLI's environment.
 

@@ -81,8 +81,10 @@ class CodeBuddy(Driver):
 
     Installing a tool is the host's consent: hosted tools are allowed for the
     run, and nothing else is. What else the model may do is the profile's to
-    say, or ``permission_mode``; what would need an approval is refused, the
-    tools of the user's own MCP servers included.
+    say, or ``permission_mode``; what would need an approval, the tools of
+    the user's own MCP servers included, is refused, or decided as the run's
+    policy says. A plan that is denied ends the run: the CLI would wait for its
+    user's next message, and know nothing any more then.
 
     The token reaches the model's shell, which inherits the CLI's environment;
     snapshots of that shell, which would write it into a file, are off.

@@ -65,7 +65,8 @@ class Codex(Driver):
     Installing a tool is the host's consent: calls of hosted tools are approved
     in the clone's `config.toml`, and nothing else is. What the model's shell
     may do is the profile's to say, or ``sandbox``; Codex asks nobody in this
-    mode, and refuses what would need an approval.
+    mode, and refuses what would need an approval. Under a policy that approves
+    everything, the tools of the profile's other MCP servers are approved too.
 
     The token is kept out of the model's shell and of shell snapshots, whatever
     the profile or a repository says. A repository's own `.codex/config.toml`

@@ -12,7 +12,7 @@ import pytest
 
 from toolcrib.errors import ConfigurationError, ServerConflictError
 from toolcrib.messages.options import OutputSchema
-from toolcrib.messages.policy import Approvals, Policy
+from toolcrib.messages.policy import Access, Approvals, Policy
 from toolcrib.messages.resources import HttpServer, Skill, StdioServer
 from toolcrib.runtime.drivers.codex import Codex
 from toolcrib.runtime.drivers.codex.output import is_strict
@@ -75,7 +75,8 @@ def test_the_turns_sandbox_counts_before_the_drivers(
 
 
 def test_web_search_and_model_are_the_turns(world: World) -> None:
-    for access, word in (("allow", "live"), ("deny", "disabled")):
+    choices: tuple[tuple[Access, str], ...] = (("allow", "live"), ("deny", "disabled"))
+    for access, word in choices:
         line = argv(world, Codex(model="a"), policy=Policy(web_search=access), model="b")
         assert setting(line, "web_search") == word
         assert value(line, "--model") == "b"

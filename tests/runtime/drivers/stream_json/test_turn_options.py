@@ -11,7 +11,7 @@ import pytest
 from toolcrib import Claude, CodeBuddy
 from toolcrib.errors import ConfigurationError, ServerConflictError
 from toolcrib.messages.options import OutputSchema
-from toolcrib.messages.policy import Approvals, Policy
+from toolcrib.messages.policy import Access, Approvals, Policy
 from toolcrib.messages.resources import HttpServer, Skill, StdioServer
 
 from .conftest import CLEAN, DONE, INIT, SESSION, Either, World, outcome_of, put, read, said
@@ -80,7 +80,8 @@ def test_web_search_is_allowed_or_taken_away(
 
 
 def test_claude_gets_or_loses_its_browser(world: World) -> None:
-    for access, flag in (("allow", "--chrome"), ("deny", "--no-chrome")):
+    choices: tuple[tuple[Access, str], ...] = (("allow", "--chrome"), ("deny", "--no-chrome"))
+    for access, flag in choices:
         line = argv(world, Claude(), policy=Policy(browser=access))
         assert [word for word in line if "chrome" in word] == [flag]
 
