@@ -22,6 +22,7 @@ from toolcrib import (
     Tracer,
     tool,
 )
+from toolcrib.runtime.tracing import TraceEntry
 
 from .conftest import WAIT, Scripted, left_of
 
@@ -257,11 +258,14 @@ def test_a_run_ends_by_itself_wherever_its_caller_was_cancelled(
 
     errors = asyncio.run(main())
     asked = [entry for entry in tracer.entries() if entry.kind == "StartRun"]
-    for entry in asked:
-        run_id = entry.fields["run_id"]
-        tracer.wait_for(
-            lambda e, run_id=run_id: e.kind == "RunEnded" and e.fields["run_id"] == run_id, WAIT
-        )
+    left = {entry.fields["run_id"] for entry in asked}
+
+    def is_last_end(entry: TraceEntry) -> bool:
+        if entry.kind == "RunEnded":
+            left.discard(entry.fields["run_id"])
+        return not left
+
+    tracer.wait_for(is_last_end, WAIT)
     assert (len(errors), len(asked)) == (2, 3)
 
 
