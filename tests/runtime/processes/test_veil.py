@@ -27,8 +27,9 @@ def piece(form: Form, text: str, *, last: bool = False) -> Event:
         case "thinking":
             return Thinking(text=text, phase="end" if last else "delta")
         case "subagent":
-            kind = "finished" if last else "delta"
-            return Subagent(agent_id="a", name="x", kind=kind, text=text)
+            return Subagent(
+                agent_id="a", name="x", kind="finished" if last else "delta", text=text
+            )
 
 
 def veiled(*events: Event) -> str:
