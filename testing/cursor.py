@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigurationError
 from ..runtime.drivers.cursor import Cursor
-from .scripted_provider.script import ScriptError, load
+from .staging import stage
 
 __all__ = ["scripted_cursor"]
-
-_MODULE = "toolcrib.testing.scripted_provider"
 
 
 def scripted_cursor(
@@ -31,6 +22,7 @@ def scripted_cursor(
     """Return a Cursor driver that runs the scripted provider.
 
     The provider is a real child process. It needs no account and no network.
+    Cursor can't ask for decisions; see `scripted_claude` for those.
 
     Args:
         script: The script, as JSON values or as a file; ``docs/testing.md``
@@ -43,30 +35,8 @@ def scripted_cursor(
         cursor_options: Further options of `Cursor`, except ``command``.
 
     Raises:
-        ConfigurationError: The script breaks the format; the message names the
-            file, the step and the key.
+        ConfigurationError: The script breaks the format, or asks for a
+            decision; the message names the file, the step and the key.
     """
-    base = _temporary() if directory is None else os.fspath(directory)
-    path = Path(_written(script, base) if isinstance(script, Mapping) else script).resolve()
-    try:
-        load(path)
-    except ScriptError as error:
-        raise ConfigurationError(str(error)) from error
-    # -P: a module in the workspace must not shadow one that the provider needs.
-    command = (sys.executable, "-P", "-m", _MODULE, "--script", str(path))
-    if profile is None:
-        profile = tempfile.mkdtemp(prefix="profile-", dir=base)
-    return Cursor(command=command, profile=profile, **cursor_options)
-
-
-def _temporary() -> str:
-    directory = tempfile.mkdtemp(prefix="toolcrib-script-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return directory
-
-
-def _written(script: Mapping[str, Any], directory: str) -> str:
-    handle, path = tempfile.mkstemp(prefix="script-", suffix=".json", dir=directory)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(script, file)
-    return path
+    staged = stage(script, profile, directory, asks=False)
+    return Cursor(command=staged.command, profile=staged.profile, **cursor_options)

@@ -1,10 +1,11 @@
-"""A scripted stand-in for the Cursor CLI, as a real child process.
+"""A scripted stand-in for the Cursor CLI and for Claude Code, as a real child process.
 
 ``python -m toolcrib.testing.scripted_provider --script FILE -p
---output-format stream-json ...`` takes the arguments of the Cursor CLI, speaks
-its records on standard output, reads the ``mcp.json`` of its profile, calls
-tools with the official MCP client and keeps its conversations as files. What
-it says and does, and how it fails, stands in the script::
+--output-format stream-json ...`` takes the arguments of the Cursor CLI, and
+with ``--input-format stream-json`` those of Claude Code. It speaks the CLI's
+records on standard output, reads the servers of its profile, calls tools with
+the official MCP client and keeps its conversations as files. What it says and
+does, and how it fails, stands in the script::
 
     {"turns": [{
         "when": {"prompt": "(?P<key>ISSUE-[0-9]+)"},

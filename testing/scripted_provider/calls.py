@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .records import mcp_call, mcp_failure, mcp_success, new_call_id
-from .servers import Answer, Unavailable
+from .asks import permitted
+from .servers import Unavailable
+from .telling import Answer, Call
 
 if TYPE_CHECKING:
     from .mcp_client import Connection
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from .script import Step
 
 __all__ = ["call", "list_tools"]
-
-_OUR_SERVER = "toolcrib"
 
 
 def call(player: Player, step: Step) -> None:
@@ -29,7 +28,15 @@ def call(player: Player, step: Step) -> None:
     except Unavailable as error:
         _missed(player, step, error)
         return
-    answer = _exchange(player, connection, key, name, arguments)
+    title = connection.tools[name].get("title", name)
+    asked = Call(player.teller.call_id(), name, arguments, key, title)
+    player.teller.started(asked)
+    verdict = permitted(player, asked)
+    if verdict.allowed:
+        answer = _exchange(connection, name, verdict.arguments)
+    else:
+        answer = _lost("denied", verdict.message)
+    player.teller.returned(asked, answer)
     player.conversation.add("tool", answer.text, name=name, is_error=answer.is_error)
     _save(player, step, _value(answer))
     if answer.is_error:
@@ -48,26 +55,19 @@ def list_tools(player: Player, step: Step) -> None:
 
 
 def _connection(player: Player, step: Step) -> tuple[str, Connection]:
-    key = player.text(step, step.options.get("server", _OUR_SERVER))
+    key = player.server(step)
     return key, player.toolbox.connection(key)
 
 
-def _exchange(
-    player: Player, connection: Connection, key: str, name: str, arguments: dict[str, Any]
-) -> Answer:
-    call_id = new_call_id()
-    title = connection.tools[name].get("title", name)
-    subject = mcp_call(call_id, key, name, arguments, title)
-    player.printer.record(player.records.tool_call(call_id, subject))
+def _exchange(connection: Connection, name: str, arguments: Mapping[str, Any]) -> Answer:
     try:
-        answer = connection.call(name, arguments)
-        result = mcp_success(answer.texts, is_error=answer.is_error)
+        return connection.call(name, arguments)
     except Unavailable as error:
-        reason = {"code": error.code, "message": error.message}
-        answer = Answer((json.dumps(reason),), None, is_error=True)
-        result = mcp_failure(error.message)
-    player.printer.record(player.records.tool_call(call_id, subject, result))
-    return answer
+        return _lost(error.code, error.message)
+
+
+def _lost(code: str, message: str) -> Answer:
+    return Answer((message,), {"code": code, "message": message}, is_error=True, lost=True)
 
 
 def _missed(player: Player, step: Step, error: Unavailable) -> None:
@@ -89,7 +89,7 @@ def _value(answer: Answer) -> Any:
 
 
 def _error(answer: Answer) -> dict[str, Any]:
-    parsed = _parsed(answer.text)
+    parsed = answer.structured if answer.lost else _parsed(answer.text)
     known = parsed if isinstance(parsed, Mapping) else {}
     return {"code": known.get("code", ""), "message": known.get("message", answer.text)}
 

@@ -17,7 +17,8 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Implementation, TextContent
 
-from .servers import Answer, Server, Unavailable
+from .servers import Server, Unavailable
+from .telling import Answer
 
 __all__ = ["Connection"]
 

@@ -5,24 +5,41 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import faults, templates
 from .conversation import Conversation
-from .records import Printer, Records
-from .script import ScriptError, Step, Turn
+from .printer import Printer
+from .script import ASKING, ScriptError, Step, Turn, walk
+from .telling import Teller
 from .toolbox import Toolbox
 
-__all__ = ["Player"]
+if TYPE_CHECKING:
+    from .claude.desk import Desk
+
+__all__ = ["Exit", "Player"]
+
+_OUR_SERVER = "toolcrib"
 
 
-class _Exit(Exception):
-    def __init__(self, code: int) -> None:
+class Exit(Exception):
+    """Raised when the process has to end at once.
+
+    Args:
+        code: The exit code.
+        message: What to say on standard error; may be empty.
+    """
+
+    def __init__(self, code: int, message: str = "") -> None:
         super().__init__(code)
         self.code = code
+        self.message = message
+
+
+class _TurnOver(Exception):
+    pass
 
 
 class Player:
@@ -34,8 +51,11 @@ class Player:
         match: What the turn's pattern found in it.
         workspace: The working directory; paths in the script start there.
         conversation: The conversation that this turn belongs to.
-        printer: Where records go.
+        printer: Where raw records go.
         toolbox: Where tools are.
+        teller: Tells what happens.
+        options: What ``{{options.…}}`` means.
+        desk: Where decisions are asked for; ``None`` where the CLI can't ask.
     """
 
     def __init__(
@@ -48,42 +68,37 @@ class Player:
         conversation: Conversation,
         printer: Printer,
         toolbox: Toolbox,
+        teller: Teller,
+        options: Mapping[str, Any],
+        desk: Desk | None = None,
     ) -> None:
         self.conversation = conversation
         self.printer = printer
         self.toolbox = toolbox
-        self.records = Records(conversation.session_id)
-        self.scope = _scope(prompt, match, conversation)
+        self.teller = teller
+        self.desk = desk
+        self.scope = _scope(prompt, match, conversation, options)
         self._source = source
         self._prompt = prompt
         self._workspace = workspace
-        self._began = time.monotonic()
-        self._said: list[str] = []
         self._finished = False
 
-    def play(self, turn: Turn, *, model: str) -> int:
-        """Play the turn to its end.
-
-        Args:
-            turn: What to do.
-            model: The model's name, for the init record.
-
-        Returns:
-            The exit code.
+    def play(self, turn: Turn) -> int:
+        """Play the turn to its end, and return the exit code that goes with it.
 
         Raises:
+            Exit: The process has to end at once.
             ScriptError: The script uses a name that means nothing.
         """
         self.conversation.add("user", self._prompt)
         if turn.opening:
-            self.printer.record(self.records.init(str(self._workspace), model))
-            self.printer.record(self.records.message("user", self._prompt))
+            self.teller.opening(self._prompt, _servers(turn))
         try:
             self.steps(turn.steps)
-        except _Exit as exit_:
-            return exit_.code
+        except _TurnOver:
+            return self.teller.code
         self.finish_once()
-        return 0
+        return self.teller.code
 
     def steps(self, steps: Iterable[Step]) -> None:
         """Play some steps, in order."""
@@ -92,31 +107,35 @@ class Player:
 
     def answer(self, text: str, pieces: Iterable[str]) -> None:
         """Say a part of the answer, piece by piece."""
-        self._said.append(text)
         self.conversation.add("assistant", text)
-        for piece in pieces:
-            self.printer.record(self.records.message("assistant", piece))
+        self.teller.say(pieces)
 
     def finish(self, override: Mapping[str, Any]) -> None:
         """Print the terminal record, with some fields replaced."""
         self._finished = True
-        took = int((time.monotonic() - self._began) * 1000)
-        text = "".join(self._said)
-        self.printer.record(self.records.result(text, self._prompt, took, override))
+        self.teller.finish(override)
 
     def finish_once(self) -> None:
         """Print the terminal record unless there was one."""
         if not self._finished:
             self.finish({})
 
+    def break_off(self, override: Mapping[str, Any]) -> NoReturn:
+        """End the turn here, with some fields of the terminal record replaced."""
+        self.finish(override)
+        raise _TurnOver
+
     def exit(self, code: int) -> NoReturn:
         """End the process with this code, and without a terminal record."""
-        raise _Exit(code)
+        raise Exit(code)
 
     def fail(self, message: str) -> NoReturn:
         """End as the real CLI does when something is wrong."""
-        print(message, file=sys.stderr, flush=True)
-        self.exit(1)
+        raise Exit(1, message)
+
+    def server(self, step: Step) -> str:
+        """Return the key of the server that a step means."""
+        return self.text(step, step.options.get("server", _OUR_SERVER))
 
     def fill(self, step: Step, value: Any) -> Any:
         """Return the value with the names in it replaced; see `templates.fill`."""
@@ -140,7 +159,22 @@ class Player:
             raise ScriptError(msg) from None
 
 
-def _scope(prompt: str, match: re.Match[str] | None, conversation: Conversation) -> dict[str, Any]:
+def _servers(turn: Turn) -> list[str]:
+    keys = (
+        step.options.get("server", _OUR_SERVER)
+        for step in walk(turn.steps)
+        if step.verb in ("call", "list_tools")
+    )
+    # What a name in braces will mean can't be known by now.
+    return list(dict.fromkeys(key for key in keys if "{{" not in key))
+
+
+def _scope(
+    prompt: str,
+    match: re.Match[str] | None,
+    conversation: Conversation,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     return {
         "prompt": prompt,
         "match": {} if match is None else _groups(match),
@@ -149,6 +183,7 @@ def _scope(prompt: str, match: re.Match[str] | None, conversation: Conversation)
         "turn": conversation.turn,
         "history": {"turns": conversation.earlier_turns, "last": conversation.last_answer},
         "session_id": conversation.session_id,
+        "options": options,
         "env": os.environ,
     }
 
@@ -171,11 +206,16 @@ def _list_tools(player: Player, step: Step) -> None:
     calls.list_tools(player, step)
 
 
+def _ask(player: Player, step: Step) -> None:
+    # Only where a script asks for something.
+    from . import asks
+
+    asks.ask(player, step)
+
+
 def _think(player: Player, step: Step) -> None:
     text = player.text(step, step.value)
-    for piece in _pieces(text, step.options.get("pieces", 1)):
-        player.printer.record(player.records.thinking(piece))
-    player.printer.record(player.records.thinking(None))
+    player.teller.think(_pieces(text, step.options.get("pieces", 1)))
 
 
 def _say(player: Player, step: Step) -> None:
@@ -234,6 +274,7 @@ _ACTIONS: Mapping[str, Callable[[Player, Step], None]] = {
     "say": _say,
     "call": _call,
     "list_tools": _list_tools,
+    **dict.fromkeys(ASKING, _ask),
     "result": lambda player, step: player.finish(player.fill(step, step.value)),
     "after_result": _after_result,
     "linger": _linger,

@@ -6,16 +6,30 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from .templates import unknown_roots
 
-__all__ = ["PROTOCOLS", "VERBS", "Script", "ScriptError", "Step", "Turn", "load", "parse"]
+__all__ = [
+    "ASKING",
+    "PROTOCOLS",
+    "VERBS",
+    "Script",
+    "ScriptError",
+    "Step",
+    "Turn",
+    "load",
+    "parse",
+    "refuse_asking",
+    "walk",
+]
 
 PROTOCOLS = ("2025-11-25", "2026-07-28")
-"""The MCP revisions that a script may ask for; the first is the default."""
+"""The MCP revisions that a script may ask for."""
+ASKING = ("ask", "question", "plan", "together")
+"""The verbs that ask for a decision."""
 
 
 class ScriptError(Exception):
@@ -54,8 +68,8 @@ class Script(NamedTuple):
 
     source: str
     """Where it came from, for messages."""
-    protocol: str
-    """The MCP revision to speak with servers: one of `PROTOCOLS`."""
+    protocol: str | None
+    """The MCP revision to speak with servers; ``None`` is what the CLI speaks."""
     turns: tuple[Turn, ...]
     """The turns to choose from."""
 
@@ -108,6 +122,27 @@ _SPAWN = _Kind('"child" or "detached"', lambda value: value in ("child", "detach
 _PROTOCOL = _Kind(" or ".join(PROTOCOLS), lambda value: value in PROTOCOLS)
 _LIST = _Kind("a list that is not empty", lambda value: isinstance(value, list) and bool(value))
 _STEPS = _Kind("a list of steps", lambda value: isinstance(value, list))
+_ASKS = _Kind(
+    "a list of two or more steps that ask",
+    lambda value: isinstance(value, list) and len(value) > 1,
+)
+_WITHDRAW = _Kind("true or a path", lambda value: value is True or isinstance(value, str))
+_CHOICES = _Kind(
+    "a list of labels, or of objects with a label and perhaps a description",
+    lambda value: isinstance(value, list) and all(_is_choice(choice) for choice in value),
+)
+
+
+def _is_choice(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value)
+    return (
+        isinstance(value, dict)
+        and bool(value.get("label"))
+        and value.keys() <= {"label", "description"}
+        and all(isinstance(text, str) for text in value.values())
+    )
+
 
 VERBS: Mapping[str, tuple[_Kind, Mapping[str, _Kind]]] = {
     "think": (_TEXT, {"pieces": _COUNT}),
@@ -123,6 +158,32 @@ VERBS: Mapping[str, tuple[_Kind, Mapping[str, _Kind]]] = {
         },
     ),
     "list_tools": (_TRUE, {"server": _TEXT, "save": _NAME, "on_error": _STEPS}),
+    "ask": (
+        _TEXT,
+        {
+            "arguments": _OBJECT,
+            "output": _TEXT,
+            "save": _NAME,
+            "withdraw": _WITHDRAW,
+            "on_allow": _STEPS,
+            "on_deny": _STEPS,
+        },
+    ),
+    "question": (
+        _TEXT,
+        {
+            "choices": _CHOICES,
+            "save": _NAME,
+            "withdraw": _WITHDRAW,
+            "on_allow": _STEPS,
+            "on_deny": _STEPS,
+        },
+    ),
+    "plan": (
+        _TEXT,
+        {"save": _NAME, "withdraw": _WITHDRAW, "on_allow": _STEPS, "on_deny": _STEPS},
+    ),
+    "together": (_ASKS, {}),
     "result": (_OBJECT, {}),
     "after_result": (_STEPS, {}),
     "linger": (_TRUE, {}),
@@ -175,7 +236,29 @@ def parse(data: object, source: str) -> Script:
     except ScriptError as error:
         msg = f"{source}: {error}"
         raise ScriptError(msg) from None
-    return Script(source, top.get("protocol", PROTOCOLS[0]), turns)
+    return Script(source, top.get("protocol"), turns)
+
+
+def refuse_asking(script: Script) -> None:
+    """Refuse a script with steps that ask, for a CLI that can't.
+
+    Raises:
+        ScriptError: It has one.
+    """
+    for turn in script.turns:
+        for step in walk(turn.steps):
+            if step.verb in ASKING:
+                msg = f"{script.source}: {step.where}.{step.verb}: Cursor can't ask; Claude can"
+                raise ScriptError(msg)
+
+
+def walk(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield all steps, nested ones too."""
+    for step in steps:
+        yield step
+        for value in (step.value, *step.options.values()):
+            if isinstance(value, tuple):
+                yield from walk(value)
 
 
 def _refuse(where: str, reason: str) -> NoReturn:
@@ -230,9 +313,19 @@ def _step(data: object, where: str) -> Step:
     return Step(verb, values.pop(verb), values, where)
 
 
+def _asks(data: list[object], where: str) -> tuple[Step, ...]:
+    steps = _steps(data, where)
+    for step in steps:
+        if step.verb not in ("ask", "question", "plan"):
+            _refuse(f"{step.where}.{step.verb}", "does not ask: only ask, question, plan do")
+    return steps
+
+
 def _value(value: Any, kind: _Kind, where: str, key: str) -> Any:
     if kind is _STEPS:
         return _steps(value, f"{where}.{key}")
+    if kind is _ASKS:
+        return _asks(value, f"{where}.{key}")
     for name in unknown_roots(value):
         _refuse(f"{where}.{key}", f"holds the unknown name {{{{{name}}}}}")
     return value

@@ -9,7 +9,17 @@ from typing import Any
 
 __all__ = ["ROOTS", "fill", "fill_text", "unknown_roots"]
 
-ROOTS = ("prompt", "match", "results", "error", "turn", "history", "session_id", "env")
+ROOTS = (
+    "prompt",
+    "match",
+    "results",
+    "error",
+    "turn",
+    "history",
+    "session_id",
+    "options",
+    "env",
+)
 """The first words of all names."""
 
 _NAME = re.compile(r"\{\{\s*([A-Za-z_][\w.\-]*)\s*\}\}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from .mcp_client import Connection
+    from .servers import Server
 
 __all__ = ["Toolbox"]
 
@@ -16,20 +16,12 @@ class Toolbox:
     """Connections to servers, kept until the end of the invocation.
 
     Args:
-        home: The home directory.
-        workspace: The workspace.
-        data: The data directory.
-        approve_all: Whether every server counts as approved.
+        find: Looks a server up by its key; raises `Unavailable`.
         protocol: The MCP revision to speak.
     """
 
-    def __init__(
-        self, home: Path, workspace: Path, data: Path, *, approve_all: bool, protocol: str
-    ) -> None:
-        self._home = home
-        self._workspace = workspace
-        self._data = data
-        self._approve_all = approve_all
+    def __init__(self, find: Callable[[str], Server], protocol: str) -> None:
+        self._find = find
         self._protocol = protocol
         self._open: dict[str, Connection] = {}
 
@@ -40,18 +32,8 @@ class Toolbox:
             Unavailable: It is not declared, not approved, or does not answer.
         """
         if key not in self._open:
-            # Both take a while to import (the second a second), so not before
-            # a step needs a server.
-            from .servers import find_server
-
-            server = find_server(
-                key,
-                home=self._home,
-                workspace=self._workspace,
-                data=self._data,
-                environment=os.environ,
-                approve_all=self._approve_all,
-            )
+            server = self._find(key)
+            # Takes a second to import, so not before a step needs a server.
             from .mcp_client import Connection
 
             self._open[key] = Connection(server, self._protocol)

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import mcp_types
 import psutil
 import pytest
 import uvicorn
+from claude_session import Session
 from mcp import MCPError
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -27,6 +28,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 DEADLINE = 30.0
 VARIABLE = "TOOLCRIB_TOKEN_0123456789ABCDEF0123456789ABCDEF"
 TOKEN = "a-token-of-this-test"
+CLAUDE_ASKS = ("--permission-prompt-tool", "stdio")
 
 
 @dataclass(frozen=True)
@@ -258,3 +260,42 @@ def tool_server(_tool_server: ToolServer) -> ToolServer:
     _tool_server.requests.clear()
     _tool_server.refused_version = None
     return _tool_server
+
+
+@pytest.fixture
+def start_claude(tmp_path: Path) -> Iterator[Callable[..., Session]]:
+    """Start a process for some steps, with the prompt ``Hello``."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "profile").mkdir()
+    started: list[Session] = []
+
+    def start(
+        *steps: Mapping[str, Any], arguments: tuple[str, ...] = CLAUDE_ASKS, prompt: str = "Hello"
+    ) -> Session:
+        script = {"turns": [{"steps": list(steps)}]}
+        (tmp_path / "script.json").write_text(json.dumps(script))
+        formats = ("--input-format", "stream-json", "--output-format", "stream-json")
+        more = ("--verbose", "--include-partial-messages")
+        session = Session(tmp_path, "-p", *formats, *more, *arguments)
+        session.start()
+        started.append(session)
+        if prompt:
+            session.say(prompt)
+        return session
+
+    yield start
+    for session in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(session.process.pid, signal.SIGKILL)
+        session.process.communicate(timeout=DEADLINE)
+
+
+@pytest.fixture
+def claude_server(tmp_path: Path, tool_server: Any) -> Any:
+    """Declare the server in the profile, as a user would."""
+    headers = {"Authorization": f"Bearer ${{{VARIABLE}}}"}
+    entry = {"type": "http", "url": tool_server.url, "headers": headers, "alwaysLoad": True}
+    profile = tmp_path / "profile"
+    profile.mkdir(exist_ok=True)
+    (profile / ".claude.json").write_text(json.dumps({"mcpServers": {"toolcrib": entry}}))
+    return tool_server

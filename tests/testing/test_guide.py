@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from toolcrib.testing.scripted_provider.script import VERBS
 from toolcrib.testing.scripted_provider.templates import ROOTS
 
@@ -29,14 +31,15 @@ def look_up(key: str) -> Issue:
 
 lookup_issue = tool.define("lookup_issue", "Look up one issue by key.", look_up)
 """
-RUN = "test_the_agent_looks_the_issue_up(pathlib.Path())"
 
 
-def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n([^`]*scripted_cursor.*?)```", GUIDE, re.DOTALL)
+@pytest.mark.parametrize("helper", ["scripted_cursor", "scripted_claude"])
+def test_the_example_runs_as_it_is_printed(tmp_path: Path, helper: str) -> None:
+    (example,) = re.findall(rf"```python\n([^`]*import {helper}\n.*?)```", GUIDE, re.DOTALL)
+    (name,) = re.findall(r"def (test_\w+)", example)
 
     ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"{PREAMBLE}\n{example}\n{RUN}"],
+        [sys.executable, "-W", "error", "-c", f"{PREAMBLE}\n{example}\n{name}(pathlib.Path())"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -1,35 +1,13 @@
-"""The records of Cursor's stream-json output, and printing them."""
+"""The records of Cursor's stream-json output."""
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
-__all__ = ["Printer", "Records", "mcp_call", "mcp_failure", "mcp_success", "new_call_id"]
-
-
-class Printer:
-    """Prints lines and flushes each, as the real CLI does.
-
-    Args:
-        stream: Where to, such as ``sys.stdout.buffer``.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def line(self, text: str) -> None:
-        """Print one line as it is."""
-        # A lone surrogate comes out as a JSON escape, like JSON.stringify does.
-        self._stream.write(text.encode("utf-8", "backslashreplace") + b"\n")
-        self._stream.flush()
-
-    def record(self, record: Mapping[str, Any]) -> None:
-        """Print one record as compact JSON."""
-        self.line(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+__all__ = ["Records", "mcp_call", "mcp_failure", "mcp_success", "new_call_id"]
 
 
 class Records:

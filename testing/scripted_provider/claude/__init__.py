@@ -1,0 +1,1 @@
+"""Claude Code's stream-json dialect, with its control requests."""

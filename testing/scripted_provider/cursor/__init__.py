@@ -1,0 +1,1 @@
+"""The dialect of the Cursor CLI: its command line, its records, its servers."""
