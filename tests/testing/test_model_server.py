@@ -39,6 +39,7 @@ from toolcrib.testing import (
     Script,
     Think,
     Turn,
+    WritePlan,
 )
 
 
@@ -192,6 +193,18 @@ def test_a_tool_that_is_not_offered_ends_the_turn_with_a_word_about_it(provider:
     assert offered.text.startswith("There is no tool delete_issue. Offered: ")
     assert "mcp__toolcrib__lookup_issue" in offered.text
     assert none.text == "There is no tool delete_issue. Offered: none."
+
+
+def test_a_plan_is_written_where_the_provider_says() -> None:
+    provider = Responses()
+    with ModelServer([WritePlan("1. Look."), Say("Done.")]) as server:
+        nowhere = ask(server, provider, "Go")
+        provider.shell = "Write"
+        named = ask(server, provider, "Plan, in `/clone/plans/calm-owl.md`.")
+
+    assert nowhere.text == "There is no file for a plan."
+    (call,) = named.calls
+    assert call[1:] == ("Write", {"file_path": "/clone/plans/calm-owl.md", "content": "1. Look."})
 
 
 def test_a_refusal_is_an_error_as_the_protocol_has_it(provider: Provider) -> None:

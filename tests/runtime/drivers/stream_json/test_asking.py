@@ -59,10 +59,10 @@ def allowed(driver: Either, arguments: Any, number: str = "r1") -> dict[str, Any
 
 def denied(driver: Either, reason: str, *, interrupt: bool = False) -> dict[str, Any]:
     if isinstance(driver, Claude):
-        said = {"behavior": "deny", "message": reason}
-        return {**said, "interrupt": True} if interrupt else said
-    said = {"allowed": False, "reason": reason}
-    return {**said, "interrupt": interrupt, "tool_use_id": "call of r1"}
+        told: dict[str, Any] = {"behavior": "deny", "message": reason}
+        return {**told, "interrupt": True} if interrupt else told
+    told = {"allowed": False, "reason": reason}
+    return {**told, "interrupt": interrupt, "tool_use_id": "call of r1"}
 
 
 def test_a_request_is_asked_and_not_answered_before_it_is_decided(driver: Either) -> None:
@@ -247,7 +247,7 @@ def test_a_plan_in_a_file_is_told_and_not_sent_back(driver: Either) -> None:
     reader = dialect(driver)
     path = "/clone/profile/plans/calm-owl.md"
     written = said(
-        use("w0", "Write", file_path="/work/README.md", content="other"),
+        use("w0", "Write", file_path="/repo/README.md", content="other"),
         use("w1", "Write", file_path=path, content="1. Run."),
         use("w2", "Edit", file_path=path, old_string="Run", new_string="Walk"),
         use("w3", "Edit", file_path="/other/plans/x.md", old_string="Walk", new_string="Swim"),
