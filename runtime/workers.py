@@ -133,8 +133,10 @@ class _Worker:
     def take(self, task: _Task, name: str) -> None:
         self.inbox.put(task)
         if not self._started:
-            threading.Thread(target=self._work, name=name, daemon=True).start()
+            # Before the start: the thread may be idle, and picked again, before
+            # that returns, and a worker with two threads may miss its end.
             self._started = True
+            threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def leave(self) -> None:
         self.inbox.put(None)

@@ -80,6 +80,28 @@ def test_a_thread_is_used_again(workers: Workers) -> None:
     assert len(threads) == 1
 
 
+def test_a_worker_that_is_picked_while_it_still_starts_gets_no_second_thread(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Outcome(), Outcome()
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def slow_start(thread: threading.Thread) -> None:
+        started.append(thread)
+        start(thread)
+        if len(started) == 1:
+            # It is done and idle before its start has returned.
+            first.get()
+            wait_until_idle(workers)
+            workers.submit(lambda: 2, second.done, second.failed)
+
+    monkeypatch.setattr(threading.Thread, "start", slow_start)
+    workers.submit(lambda: 1, first.done, first.failed)
+    assert second.get() == ("done", 2, started[0])
+    assert len(started) == 1
+
+
 def test_a_job_that_never_returns_holds_up_no_other(workers: Workers) -> None:
     release = threading.Event()
     stuck = Outcome()
