@@ -136,8 +136,10 @@ def test_a_conversation_goes_on_in_one_process_and_in_the_next(start_claude: Any
     assert len({first["session_id"], second["session_id"], third["session_id"]}) == 1
 
 
-@pytest.mark.parametrize("name", ["unknown", "../profile"])
-def test_an_unknown_conversation_is_refused(start_claude: Any, name: str) -> None:
+@pytest.mark.parametrize("name", ["unknown", "../../outside"])
+def test_an_unknown_conversation_is_refused(start_claude: Any, tmp_path: Path, name: str) -> None:
+    (tmp_path / "profile" / "projects" / "one").mkdir(parents=True)
+    (tmp_path / "profile" / "outside.jsonl").touch()
     session = start_claude({"say": "never"}, arguments=("--resume", name))
     result = session.result()
     code, stderr = session.end()

@@ -18,7 +18,7 @@ from toolcrib.runtime.drivers.cursor import Cursor
 from toolcrib.runtime.drivers.interface import TurnRequest
 from toolcrib.runtime.profiles.clone import Clone
 from toolcrib.runtime.profiles.clones import CloneStore
-from toolcrib.testing import scripted_cursor
+from toolcrib.testing import scripted_claude, scripted_cursor
 
 DEADLINE = 30.0
 TOKEN = "a-token-of-this-test"
@@ -182,6 +182,15 @@ def test_two_drivers_in_one_directory_keep_two_scripts(tmp_path: Path) -> None:
 def test_a_wrong_script_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"turns\[0\]\.steps\[0\]\.say: must be a string"):
         scripted_cursor(saying({"say": 1}), directory=tmp_path)
+
+
+def test_a_script_that_asks_is_refused_since_cursor_can_not(tmp_path: Path) -> None:
+    script = saying({"say": "hi"}, {"call": "x", "on_error": [{"ask": "Bash"}]})
+
+    where = r"turns\[0\]\.steps\[1\]\.on_error\[0\]\.ask"
+    with pytest.raises(ConfigurationError, match=where):
+        scripted_cursor(script, directory=tmp_path)
+    assert scripted_claude(script, directory=tmp_path).command is not None
 
 
 def test_what_it_wrote_of_its_own_is_gone_when_the_interpreter_ends(tmp_path: Path) -> None:

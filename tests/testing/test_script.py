@@ -59,6 +59,14 @@ def in_step(step: object) -> dict[str, Any]:
             in_step({"say": "{{ promt }}"}),
             "turns[0].steps[1].say: holds the unknown name {{promt}}",
         ),
+        (in_step({"together": [{"ask": "Bash"}]}), "together: must be a list of two or more"),
+        (
+            in_step({"together": [{"ask": "Bash"}, {"say": "hi"}]}),
+            "turns[0].steps[1].together[1].say: does not ask",
+        ),
+        (in_step({"question": "Which?", "choices": [{"key": "a"}]}), "choices: must be a list of"),
+        (in_step({"plan": "# Plan", "withdraw": False}), "withdraw: must be true or a path"),
+        (in_step({"ask": "Bash"}), "turns[0].steps[1].ask: Cursor can't ask; Claude can"),
         (
             in_step({"call": "t", "arguments": {"a": [{"b": "{{who}}"}]}}),
             "turns[0].steps[1].arguments: holds the unknown name {{who}}",
