@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -17,12 +16,11 @@ from ....messages.events import (
 )
 from ....messages.turn import ProcessExit, TurnOutcome
 from ..interface import CloseInput, Dialect, Emit, Finished, Step, Write
+from ..json_lines import JsonLines
 from .records import Call, assistant_texts, call_of, outcome_of, terminal_fault
 from .verdict import Turn, judge
 
 __all__ = ["CursorDialect"]
-
-_SHOWN = 2000
 
 
 class CursorDialect(Dialect):
@@ -44,7 +42,7 @@ class CursorDialect(Dialect):
         self._open: Literal["", "text", "thinking"] = ""
         self._calls: dict[str, Call] = {}
         self._ended_calls: set[str] = set()
-        self._torn = ""
+        self._lines = JsonLines()
         self._readers: dict[str, Callable[[dict[str, Any]], list[Event]]] = {
             "system": self._system,
             "user": _nothing,
@@ -61,17 +59,11 @@ class CursorDialect(Dialect):
 
     def line(self, text: str) -> tuple[Step, ...]:
         """Turn one line into events; nothing that is printed makes it raise."""
-        if not text.strip():
-            return ()
-        self._settle_torn_line()
-        if not text.startswith("{"):
-            return _emitted(
-                [_notice("provider.output", "printed no record", {"line": text[:_SHOWN]})]
-            )
-        record = _decoded(text)
+        record = self._lines.take(text)
         if record is None:
-            self._torn = text
             return ()
+        if isinstance(record, str):
+            return _emitted([_notice("provider.output", "printed no record", {"line": record})])
         if self._turn.terminal is not None:
             self._turn.blame("it printed a record after its result record")
             return ()
@@ -82,16 +74,9 @@ class CursorDialect(Dialect):
 
     def ended(self, exit: ProcessExit) -> TurnOutcome:
         """Judge the turn from its records and the exit code together."""
-        # The end of a process that died may tear its last line; that is
-        # no fault of its own.
-        if exit.code == 0 or self._turn.terminal is not None:
-            self._settle_torn_line()
-        return judge(self._turn, exit)
-
-    def _settle_torn_line(self) -> None:
-        if self._torn:
+        if self._lines.broken(died=exit.code != 0 and self._turn.terminal is None):
             self._turn.blame("it printed a record that is not valid JSON")
-            self._torn = ""
+        return judge(self._turn, exit)
 
     def _note_session(self, record: Mapping[str, Any]) -> None:
         session = record.get("session_id")
@@ -219,11 +204,3 @@ def _notice(kind: str, what: str, data: Mapping[str, Any]) -> Notice:
 def _kind(record: Mapping[str, Any]) -> str:
     kind = record.get("type")
     return kind if isinstance(kind, str) else ""
-
-
-def _decoded(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

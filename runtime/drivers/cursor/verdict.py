@@ -9,11 +9,11 @@ from typing import Any
 
 from ....messages.results import RunReason
 from ....messages.turn import ProcessExit, TurnOutcome
+from ..wording import explain, shortened
 from .records import usage_of
 
 __all__ = ["Turn", "judge"]
 
-_LINE_SHOWN = 300
 _NOUN = r"(?:chat|conversation|session)"
 
 
@@ -63,23 +63,29 @@ def judge(turn: Turn, exit: ProcessExit) -> TurnOutcome:
 
 def _failure(turn: Turn, exit: ProcessExit) -> tuple[RunReason | None, str]:
     if turn.fault:
-        return RunReason.PROTOCOL_ERROR, _message(
-            turn, exit, turn.fault, "Check that the command is a Cursor CLI of a known version."
+        return RunReason.PROTOCOL_ERROR, explain(
+            turn.command,
+            exit,
+            turn.fault,
+            "Check that the command is a Cursor CLI of a known version.",
         )
     if turn.terminal is None:
         return _early_end(turn, exit)
     if turn.terminal["is_error"] or turn.terminal["subtype"] != "success":
-        said = _shortened(turn.terminal["result"]) or turn.terminal["subtype"][:100]
-        return RunReason.PROVIDER_FAILED, _message(
-            turn, exit, f"it reported a failure: {said}", "See what it says, then run again."
+        said = shortened(turn.terminal["result"]) or turn.terminal["subtype"][:100]
+        return RunReason.PROVIDER_FAILED, explain(
+            turn.command,
+            exit,
+            f"it reported a failure: {said}",
+            "See what it says, then run again.",
         )
     if exit.code != 0 and not exit.forced:
-        return RunReason.PROVIDER_FAILED, _message(
-            turn, exit, "it failed after it reported success", "See its standard error."
+        return RunReason.PROVIDER_FAILED, explain(
+            turn.command, exit, "it failed after it reported success", "See its standard error."
         )
     if turn.resume is not None and turn.session_id != turn.resume:
-        return RunReason.PROTOCOL_ERROR, _message(
-            turn,
+        return RunReason.PROTOCOL_ERROR, explain(
+            turn.command,
             exit,
             f"it was to go on with conversation {turn.resume} and answered in {turn.session_id}",
             "Start a new thread.",
@@ -89,11 +95,14 @@ def _failure(turn: Turn, exit: ProcessExit) -> tuple[RunReason | None, str]:
 
 def _early_end(turn: Turn, exit: ProcessExit) -> tuple[RunReason, str]:
     if _rejects_resume(turn, exit):
-        return RunReason.RESUME_REJECTED, _message(
-            turn, exit, f"it does not know conversation {turn.resume}", "Start a new thread."
+        return RunReason.RESUME_REJECTED, explain(
+            turn.command,
+            exit,
+            f"it does not know conversation {turn.resume}",
+            "Start a new thread.",
         )
-    return RunReason.PROVIDER_DIED, _message(
-        turn,
+    return RunReason.PROVIDER_DIED, explain(
+        turn.command,
         exit,
         "it ended before its result record",
         "Run the command by hand to see why; a login may be missing.",
@@ -116,15 +125,3 @@ def _rejects_resume(turn: Turn, exit: ProcessExit) -> bool:
     )
     flags = re.IGNORECASE | re.MULTILINE
     return any(re.search(line, exit.stderr, flags) for line in lines)
-
-
-def _message(turn: Turn, exit: ProcessExit, what: str, step: str) -> str:
-    ended = f"signal {-exit.code}" if exit.code < 0 else f"exit code {exit.code}"
-    lines = [line for line in exit.stderr.splitlines() if line.strip()]
-    said = f" Last line of its standard error: {_shortened(lines[-1])}" if lines else ""
-    return f"{turn.command}: {what} ({ended}). {step}{said}"
-
-
-def _shortened(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LINE_SHOWN else f"{flat[:_LINE_SHOWN]}…"
