@@ -83,7 +83,9 @@ def test_model_and_instructions_are_those_of_the_turn(chosen: Scene) -> None:
 
 
 def test_a_skill_is_offered_to_the_model(chosen: Scene) -> None:
-    assert "Use it to greet an okapi." in _said(chosen.asked("first")[0])
+    request = chosen.asked("first")[0]
+
+    assert "Use it to greet an okapi." in _said(request) + request["skills"]
 
 
 def test_an_added_server_is_used_beside_the_others(chosen: Scene) -> None:

@@ -231,6 +231,8 @@ def _plain_request(request: Any) -> dict[str, Any]:
             for tool in request.tools
             if tool.full_name.startswith("mcp__")
         },
+        # Where CodeBuddy lists the skills that there are.
+        "skills": next((tool.description for tool in request.tools if tool.name == "Skill"), ""),
         "all_tools": [tool.full_name for tool in request.tools],
     }
 
