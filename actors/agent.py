@@ -29,6 +29,7 @@ from ..messages.cleaner import (
     ClonesRemoved,
     OwnerSealed,
     RemoveClones,
+    ReturnClone,
     SealOwner,
 )
 from ..messages.events import RunStarted
@@ -150,9 +151,12 @@ class AgentActor(Actor):
         match message:
             case RunStopping(run_id):
                 book.stopping.add(run_id)
-            case RunEnded(run_id):
-                book.runs.pop(run_id, None)
+            case RunEnded(run_id, clone_key):
+                run = book.runs.pop(run_id, None)
                 book.stopping.discard(run_id)
+                if run is not None and clone_key is not None:
+                    back = ReturnClone(agent=self.name, key=clone_key, run=run.name)
+                    self.send(self._cleaner, back)
                 self._start_waiting()
             case ProviderStarting(driver=driver):
                 book.drivers[driver.name] = driver

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..messages.cleaner import (
     MakeClone,
     OwnerSealed,
     RemoveClones,
+    ReturnClone,
     SealOwner,
 )
 from ..messages.run import CloneFailed, CloneReady
@@ -28,6 +30,7 @@ __all__ = ["CleanerActor"]
 _log = logging.getLogger("toolcrib.actors")
 _RETRY_FIRST = 0.1
 _RETRY_LONGEST = 2.0
+_IDLE_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class _Owner:
 
     making: dict[str, list[Address]] = field(default_factory=dict)
     clones: dict[str, Clone] = field(default_factory=dict)
+    users: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    idle: list[str] = field(default_factory=list)
     leaving: dict[Path, float] = field(default_factory=dict)
     sealed_for: Address | None = None
     remove_for: Address | None = None
@@ -107,6 +112,9 @@ class _Owner:
 
 class CleanerActor(Actor):
     """Makes clones, one for each Agent and key, and removes them.
+
+    An application may serve many identities by one Agent, so of the clones that
+    no run uses only the last few are kept.
 
     Args:
         services: What all actors share.
@@ -127,6 +135,8 @@ class CleanerActor(Actor):
         match message:
             case MakeClone():
                 self._make(message)
+            case ReturnClone():
+                self._returned(message)
             case _Made(agent, key, clone):
                 self._made(agent, key, clone)
             case _MakeFailed(agent, key, error):
@@ -155,7 +165,7 @@ class CleanerActor(Actor):
             error = AgentClosedError(f"{agent} is closing; make a new Agent.")
             self.send(request.reply_to, CloneFailed(error))
         elif key in owner.clones:
-            self.send(request.reply_to, CloneReady(owner.clones[key].root))
+            self._hand_out(owner, key, request.reply_to)
         elif key in owner.making:
             owner.making[key].append(request.reply_to)
         else:
@@ -177,8 +187,40 @@ class CleanerActor(Actor):
         owner = self._owners[agent]
         owner.clones[key] = clone
         for run in owner.making.pop(key):
-            self.send(run, CloneReady(clone.root))
+            self._hand_out(owner, key, run)
+        if not owner.users[key]:
+            self._let_go(agent, key)
         self._report_sealed(agent)
+
+    def _hand_out(self, owner: _Owner, key: str, run: Address) -> None:
+        owner.users[key].add(run.name)
+        if key in owner.idle:
+            owner.idle.remove(key)
+        self.send(run, CloneReady(owner.clones[key].root))
+
+    def _returned(self, message: ReturnClone) -> None:
+        owner, key = self._owners.get(message.agent), message.key
+        if owner is None:
+            return
+        if key in owner.making:
+            owner.making[key] = [run for run in owner.making[key] if run.name != message.run]
+        elif message.run in owner.users[key]:
+            owner.users[key].remove(message.run)
+            if not owner.users[key]:
+                self._let_go(message.agent, key)
+
+    def _let_go(self, agent: str, key: str) -> None:
+        owner = self._owners[agent]
+        owner.users.pop(key, None)
+        owner.idle.append(key)
+        while len(owner.idle) > _IDLE_KEPT:
+            self._begin_removal(agent, owner.clones.pop(owner.idle.pop(0)))
+
+    def _begin_removal(self, agent: str, clone: Clone) -> None:
+        leaving = self._owners[agent].leaving
+        if clone.root not in leaving:
+            leaving[clone.root] = _RETRY_FIRST
+            self._remove(agent, clone)
 
     def _report_sealed(self, agent: str) -> None:
         owner = self._owners[agent]
@@ -188,12 +230,9 @@ class CleanerActor(Actor):
     def _remove_all(self, agent: str, asker: Address) -> None:
         owner = self._owners.setdefault(agent, _Owner())
         owner.remove_for = asker
-        if not owner.clones:
-            self._all_removed(agent)
         for clone in owner.clones.values():
-            if clone.root not in owner.leaving:
-                owner.leaving[clone.root] = _RETRY_FIRST
-                self._remove(agent, clone)
+            self._begin_removal(agent, clone)
+        self._look_whether_all_are_removed(agent)
 
     def _remove(self, agent: str, clone: Clone) -> None:
         self.work(
@@ -206,12 +245,12 @@ class CleanerActor(Actor):
         owner = self._owners[agent]
         owner.leaving.pop(clone.root, None)
         owner.clones = {k: c for k, c in owner.clones.items() if c.root != clone.root}
-        if not owner.clones:
-            self._all_removed(agent)
+        self._look_whether_all_are_removed(agent)
 
-    def _all_removed(self, agent: str) -> None:
-        owner = self._owners.pop(agent)
-        if owner.remove_for is not None:
+    def _look_whether_all_are_removed(self, agent: str) -> None:
+        owner = self._owners[agent]
+        if owner.remove_for is not None and not owner.clones and not owner.leaving:
+            del self._owners[agent]
             self.send(owner.remove_for, ClonesRemoved(agent))
 
     def _remove_failed(self, agent: str, clone: Clone, error: Exception) -> None:

@@ -121,6 +121,7 @@ class RunActor(Actor):
         self._record: ThreadRecord | None = None
         self._attached = Attached(work.info, mcp=options.mcp)
         self._server: HostedServer | None = None
+        self._clone_key: str | None = None
         self._clone: Clone | None = None
         self._timers: list[Timer] = []
 
@@ -255,8 +256,10 @@ class RunActor(Actor):
     def _want_clone(self) -> None:
         self._step = Step.AWAITING_CLONE
         work = self._work
-        key = work.clone_key(self._attached)
-        make = MakeClone(agent=work.agent, key=key, seed=work.seed, reply_to=self.address)
+        self._clone_key = work.clone_key(self._attached)
+        make = MakeClone(
+            agent=work.agent, key=self._clone_key, seed=work.seed, reply_to=self.address
+        )
         self.send(self._cleaner, make)
 
     def _prepare(self) -> None:
@@ -401,7 +404,7 @@ class RunActor(Actor):
                 "thread.not_released", "The thread could not be released; the log has the reason."
             )
         self._settle()
-        self.send(self._agent, RunEnded(self._request.run_id))
+        self.send(self._agent, RunEnded(self._request.run_id, self._clone_key))
         self.close()
 
     def _tell(self, kind: str, message: str) -> None:

@@ -70,18 +70,29 @@ class Recorder:
 
     def mark_close(self, *, after: str = "RunEnded") -> None:
         """Let the close begin here, once a message of this kind was handled."""
-        self._tracer.wait_for(lambda entry: entry.kind == after, _WAIT)
-        self._close_from = len(self._tracer.entries())
+        self._wait_for(after)
+        # An ended run gives back the clone that it asked for.
+        if after == "RunEnded" and any(said.kind == "MakeClone" for said in self.said):
+            self._wait_for("ReturnClone")
+        self._close_from = len(self.said)
+
+    @property
+    def said(self) -> tuple[TraceEntry, ...]:
+        """The messages so far."""
+        return self._tracer.entries()
 
     @property
     def run(self) -> tuple[TraceEntry, ...]:
         """The messages before the close."""
-        return self._tracer.entries()[: self._close_from]
+        return self.said[: self._close_from]
+
+    def _wait_for(self, kind: str) -> None:
+        self._tracer.wait_for(lambda entry: entry.kind == kind, _WAIT)
 
     @property
     def close(self) -> tuple[TraceEntry, ...]:
         """The messages of the close, up to the answer that it is done."""
-        entries = self._tracer.entries()[self._close_from :]
+        entries = self.said[self._close_from :]
         closed = next(n for n, entry in enumerate(entries, 1) if entry.kind == "AgentClosed")
         return entries[:closed]
 

@@ -118,6 +118,8 @@ class RunEnded(Message):
 
     run_id: str
     """The run's id."""
+    clone_key: str | None = None
+    """The clone that it asked for and needs no more; ``None`` where it asked for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ __all__ = [
     "MakeClone",
     "OwnerSealed",
     "RemoveClones",
+    "ReturnClone",
     "SealOwner",
 ]
 
@@ -36,6 +37,22 @@ class MakeClone(Message):
     """Fills the clone, given its directory; runs on a worker thread."""
     reply_to: Address
     """The run that needs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnClone(Message):
+    """A run that asked for a clone is over, whether or not it got one.
+
+    A clone that no run uses is kept for the next that needs it; of many such the
+    ones that were used longest ago are removed.
+    """
+
+    agent: str
+    """The Agent that owns it."""
+    key: str
+    """What the run asked for."""
+    run: str
+    """The run's name, as that of the address that asked."""
 
 
 @dataclass(frozen=True, slots=True)

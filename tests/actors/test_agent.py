@@ -31,6 +31,7 @@ from toolcrib.messages.cleaner import (
     ClonesRemoved,
     OwnerSealed,
     RemoveClones,
+    ReturnClone,
     SealOwner,
 )
 from toolcrib.messages.driver import CloseProcess
@@ -281,3 +282,10 @@ def test_a_closed_agent_stops(house: House) -> None:
     house.tell(*REST)
     host.expect(AgentClosed)
     assert house.actor.join(10)
+
+
+def test_a_run_that_ended_gives_its_clone_back(house: House) -> None:
+    run = house.admit("r")
+    house.tell(RunEnded("r", "key"))
+    back = house.cleaner.expect(ReturnClone)
+    assert (back.agent, back.key, back.run) == ("agent-1", "key", run.name)

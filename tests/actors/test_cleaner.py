@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from toolcrib.messages.cleaner import (
     MakeClone,
     OwnerSealed,
     RemoveClones,
+    ReturnClone,
     SealOwner,
 )
 from toolcrib.messages.run import CloneFailed, CloneReady
@@ -132,3 +135,68 @@ def test_a_clone_that_can_not_be_removed_is_named_and_tried_again(
     aside.rename(record)
     agent.skip_to(ClonesRemoved)
     assert not root.exists()
+
+
+def test_of_the_clones_that_no_run_uses_the_last_four_are_kept(cleaner: Ref) -> None:
+    roots = []
+    for number in range(6):
+        run = Probe(f"run-{number}")
+        roots.append(use(cleaner, run, f"k{number}"))
+        give_back(cleaner, run, f"k{number}")
+    wait_gone(roots[0])
+    wait_gone(roots[1])
+    assert all(root.exists() for root in roots[2:])
+    assert use(cleaner, Probe("again"), "k5") == roots[5]
+    assert use(cleaner, Probe("again"), "k0") != roots[0]
+
+
+def test_a_clone_in_use_is_never_removed_for_others(cleaner: Ref) -> None:
+    first, second = Probe("first"), Probe("second")
+    used = use(cleaner, first, "used")
+    assert use(cleaner, second, "used") == used
+    give_back(cleaner, first, "used")
+    roots = []
+    for number in range(6):
+        run = Probe(f"run-{number}")
+        roots.append(use(cleaner, run, f"k{number}"))
+        give_back(cleaner, run, f"k{number}")
+    wait_gone(roots[1])
+    assert used.exists()
+
+
+def test_a_clone_whose_run_ended_before_it_came_is_kept_like_an_idle_one(cleaner: Ref) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    def seed(_: Path) -> None:
+        entered.set()
+        release.wait(10)
+
+    early, late = Probe("early"), Probe("late")
+    cleaner.deliver(MakeClone(agent="a", key="k", seed=seed, reply_to=early), "test")
+    assert entered.wait(10)
+    give_back(cleaner, early, "k")
+    release.set()
+    root = use(cleaner, late, "k")
+    give_back(cleaner, late, "k")
+    for number in range(4):
+        run = Probe(f"run-{number}")
+        use(cleaner, run, f"k{number}")
+        give_back(cleaner, run, f"k{number}")
+    wait_gone(root)
+    early.assert_silent()
+
+
+def use(cleaner: Ref, run: Probe, key: str) -> Path:
+    cleaner.deliver(MakeClone(agent="a", key=key, seed=_plain, reply_to=run), "test")
+    return run.expect(CloneReady).root
+
+
+def give_back(cleaner: Ref, run: Probe, key: str) -> None:
+    cleaner.deliver(ReturnClone(agent="a", key=key, run=run.name), "test")
+
+
+def wait_gone(root: Path) -> None:
+    until = time.monotonic() + 10
+    while root.exists():
+        assert time.monotonic() < until, f"{root} is still there"
+        os.sched_yield()
