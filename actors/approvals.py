@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from ..errors import ApprovalExpiredError
+from ..errors import ApprovalResolvedError
 from ..messages.approvals import Ask, Decider, Decision, Outcome
 from ..messages.base import Message
 from ..messages.events import ApprovalRequest, ApprovalSettled, Event
@@ -149,8 +149,8 @@ class ApprovalDesk:
         """Fail the run, and deny what the callback was called for."""
         why = f"The approval callback raised {failure.text}"
         waiting = self._open.get(failure.request_id)
-        if waiting is None and isinstance(failure.error, ApprovalExpiredError):
-            return  # it decided too late, which was seen to when the time was up
+        if isinstance(failure.error, ApprovalResolvedError):
+            return  # its time was up, or somebody else decided: seen to then
         if waiting is not None:
             self._settle_by_force(waiting, why)
         self._host.give_up(RunReason.INFRASTRUCTURE, why, failure.error)

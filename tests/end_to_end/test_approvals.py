@@ -216,6 +216,21 @@ def test_a_callback_that_decides_too_late_does_not_fail_the_run(
         assert stream.result(WAIT).text == "without it"
 
 
+def test_a_callback_that_decides_after_somebody_else_does_not_fail_the_run(
+    make: Make, tracer: Tracer, workspace: Path
+) -> None:
+    def decide(request: ApprovalRequest) -> None:
+        request.approve()
+        request.deny("a second thought")
+
+    step = {**BASH, "on_allow": [{"wait_for_file": "go"}, {"say": "allowed"}]}
+    with make(step, on_approval=decide) as agent:
+        stream = agent.stream("hello")
+        tracer.wait_for(lambda entry: entry.kind == "CallbackFailed", WAIT)
+        (workspace / "go").touch()
+        assert stream.result(WAIT).text == "allowed"
+
+
 @pytest.mark.parametrize(
     ("answer", "heard"),
     [("Red", "Red"), ("Blue", "Blue"), ("Something between", "Something between")],
