@@ -17,7 +17,14 @@ _skipped = pytest.StashKey[list[tuple[str, str]]]()
 
 
 # What starts many processes or waits for clocks; `make check` leaves it out.
-SLOW = ("conformance", "end_to_end", "testing", "runtime/gateway", "runtime/processes", "runtime/profiles")
+SLOW = (
+    "conformance",
+    "end_to_end",
+    "testing",
+    "runtime/gateway",
+    "runtime/processes",
+    "runtime/profiles",
+)
 QUICK = "test_the_demo_shows_call_result_final_text_and_close"  # the whole way, once
 
 
