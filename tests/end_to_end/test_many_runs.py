@@ -24,8 +24,8 @@ THREADS = 5  # actors of run and process, the pump, a worker, its part of the Ag
 DESCRIPTORS = 7  # three pipes, a waker's two ends, a selector, the process
 MEMORY = 0.5  # MiB: its threads' stacks, its buffers, and four runs that wait
 
-# What may stay. One object for each of the 500 runs would be too many; the
-# allocator gives memory back in large blocks only.
+# What may stay. One object for each of the 500 runs would be too many. The rest is
+# what the C library's allocator keeps of what hundreds of threads had asked it for.
 OBJECTS_KEPT = 400
 MEMORY_KEPT = 40
 
