@@ -36,7 +36,6 @@ from .records import (
     usage_of,
 )
 from .subagents import Subagents
-from .veil import Veil
 from .verdict import Turn, judge
 
 __all__ = ["Flavor", "StreamJsonDialect"]
@@ -99,9 +98,7 @@ class StreamJsonDialect(Dialect):
         self._lines = JsonLines()
         self._background = Background()
         self._subagents = Subagents()
-        self._open: tuple[_Kind, str, bool] | None = None
-        token = (turn.server.token,) if turn.server else ()
-        self._veil = Veil((*token, *turn.secrets))
+        self._open: tuple[_Kind, str] | None = None
         self._streaming = ""
         self._streamed: set[tuple[str, str]] = set()
         self._calls: dict[str, Call] = {}
@@ -276,29 +273,22 @@ class StreamJsonDialect(Dialect):
         return [*self._close_open(), *self._piece(kind, message, text), *self._close_open()]
 
     def _piece(self, kind: _Kind, message: str, text: str) -> list[Event]:
-        events: list[Event] = []
-        if self._open is not None and self._open[:2] != (kind, message):
-            events = self._close_open()
-        text = self._veil.pass_on(text)
-        begun = self._open is not None and self._open[2]
-        self._open = (kind, message, begun or bool(text))
-        return [*events, *self._told(kind, message, text, "delta" if begun else "start")]
+        if self._open == (kind, message):
+            return [self._told(kind, message, text, "delta")]
+        closed, self._open = self._close_open(), (kind, message)
+        return [*closed, self._told(kind, message, text, "start")]
 
-    def _told(self, kind: _Kind, message: str, text: str, phase: Phase) -> list[Event]:
-        if not text and phase != "end":
-            return []
+    def _told(self, kind: _Kind, message: str, text: str, phase: Phase) -> Event:
         if kind == "thinking":
-            return [Thinking(text=text, phase=phase)]
+            return Thinking(text=text, phase=phase)
         self._turn.say(message, text)
-        return [TextDelta(text=text, message_id=message, phase=phase)]
+        return TextDelta(text=text, message_id=message, phase=phase)
 
     def _close_open(self) -> list[Event]:
         if self._open is None:
             return []
-        (kind, message, begun), self._open = self._open, None
-        rest = self._veil.rest()
-        events = self._told(kind, message, rest, "delta" if begun else "start")
-        return [*events, *self._told(kind, message, "", "end")] if begun or rest else []
+        (kind, message), self._open = self._open, None
+        return [self._told(kind, message, "", "end")]
 
     def _control_request(self, record: dict[str, Any]) -> list[Step]:
         asked = record.get("request")

@@ -22,7 +22,6 @@ from .conftest import (
     DONE,
     INIT,
     SESSION,
-    TOKEN,
     Either,
     dialect,
     events,
@@ -319,33 +318,3 @@ def test_codebuddy_counts_a_conversation_so_the_messages_are_added_up() -> None:
 @pytest.mark.parametrize("counts", [None, 1, {}, {"input_tokens": "x"}, {"output_tokens": True}])
 def test_no_usage_is_not_zero(counts: Any) -> None:
     assert outcome_of(Claude(), [INIT, {**DONE, "usage": counts}]).usage is None
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 12, 100])
-@pytest.mark.parametrize("kind", ["text", "thinking"])
-def test_a_token_that_is_spread_over_pieces_is_masked(
-    driver: Either, size: int, kind: str
-) -> None:
-    printed = f"A={TOKEN}\nB={TOKEN[:-1]}\ns3 {TOKEN}"
-    pieces = [printed[at : at + size] for at in range(0, len(printed), size)]
-    deltas = [
-        streamed("content_block_delta", delta={"type": f"{kind}_delta", kind: piece})
-        for piece in pieces
-    ]
-    reader = dialect(driver)
-
-    found = events(play(reader, [INIT, streamed("message_start", message={"id": "m1"}), *deltas]))
-    found += events(play(reader, [streamed("content_block_stop"), DONE]))
-
-    told = [event for event in found if isinstance(event, TextDelta | Thinking)]
-    assert "".join(event.text for event in told) == f"A=***\nB={TOKEN[:-1]}\ns3 ***"
-    assert [event.phase for event in told] == ["start", *["delta"] * (len(told) - 2), "end"]
-    assert TOKEN not in reader.ended(CLEAN).text
-
-
-def test_what_looks_like_a_token_to_the_end_is_told_in_the_end(driver: Either) -> None:
-    reader = dialect(driver)
-
-    play(reader, [INIT, streamed("content_block_delta", delta={"text": TOKEN[:4]}), DONE])
-
-    assert reader.ended(CLEAN).text == TOKEN[:4]
