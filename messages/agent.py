@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,6 +44,10 @@ class EventSink(Protocol):
 
     def publish(self, event: Event) -> None:
         """Take one event and stamp it with run, sequence and time."""
+        ...
+
+    def publish_all(self, events: Sequence[Event]) -> None:
+        """Take some events, in order."""
         ...
 
     def report_reads(self, to: Address) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ..messages.agent import EventSink
 from ..messages.base import Address
@@ -46,15 +46,12 @@ class Outlet:
 
     def publish(self, event: Event) -> None:
         """Pass on an event that is not the provider's."""
-        self._pass_on(event, from_provider=False)
+        self._pass_on((event,), from_provider=False)
 
-    def relay(self, events: Iterable[Event]) -> int:
+    def relay(self, events: Sequence[Event]) -> int:
         """Pass on the provider's events; return how many are taken at once."""
-        count = 0
-        for event in events:
-            self._pass_on(event, from_provider=True)
-            count += 1
-        return 0 if self._sink.paces else count
+        self._pass_on(events, from_provider=True)
+        return 0 if self._sink.paces else len(events)
 
     def consumed(self, count: int) -> int:
         """Return how many of so many events that were read are the provider's."""
@@ -88,12 +85,14 @@ class Outlet:
         """Return what was said and done so far."""
         return self._transcript.items()
 
-    def _pass_on(self, event: Event, *, from_provider: bool) -> None:
+    def _pass_on(self, events: Sequence[Event], *, from_provider: bool) -> None:
         if self._sink.paces:
-            self._unread.append(from_provider)
-        self._sink.publish(event)
-        self._transcript.add(event)
+            self._unread.extend([from_provider] * len(events))
+        self._sink.publish_all(events)
+        for event in events:
+            self._transcript.add(event)
         if self._observers is not None:
-            self._observers.tell(event)
+            for event in events:
+                self._observers.tell(event)
         elif self._early is not None:
-            self._early.append(event)
+            self._early += events

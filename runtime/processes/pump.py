@@ -259,7 +259,11 @@ class Pump:
     def _take_line(self, line: str) -> None:
         self._unaccounted = len(line)
         self._stdout_end.add(line)
-        self._ask("line", lambda: self._dialect.line(line))
+        try:
+            for step in self._dialect.line(line):
+                self._do(step)
+        except BaseException as error:
+            self._blame_dialect("line", error)
 
     def _take_stderr(self, line: str) -> None:
         self._stderr_end.add(line)
@@ -274,9 +278,10 @@ class Pump:
             self._blame_dialect(what, error)
 
     def _do(self, step: Step) -> None:
+        if isinstance(step, Emit):  # nearly all are, and a match takes much longer
+            self._emit(self._veil.pass_on(step.event))
+            return
         match step:
-            case Emit(event):
-                self._emit(self._veil.pass_on(event))
             case Ask():
                 self._take_ask(step)
             case Withdraw(ask_id):

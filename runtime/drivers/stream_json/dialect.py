@@ -275,7 +275,8 @@ class StreamJsonDialect(Dialect):
     def _piece(self, kind: _Kind, message: str, text: str) -> list[Event]:
         if self._open == (kind, message):
             return [self._told(kind, message, text, "delta")]
-        closed, self._open = self._close_open(), (kind, message)
+        closed = self._close_open()
+        self._open = (kind, message)
         return [*closed, self._told(kind, message, text, "start")]
 
     def _told(self, kind: _Kind, message: str, text: str, phase: Phase) -> Event:

@@ -45,8 +45,11 @@ class Call:
 
 def text_of(record: Mapping[str, Any], *names: str) -> str:
     """Return the first of some members that is a text with something in it."""
-    found = (record.get(name) for name in names)
-    return next((value for value in found if isinstance(value, str) and value), "")
+    for name in names:  # a generator takes three times as long, and all records pass here
+        value = record.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
 
 
 def blocks_of(record: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]] | None:

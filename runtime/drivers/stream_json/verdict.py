@@ -32,8 +32,8 @@ class Turn:
     """The conversation that the provider names."""
     model: str | None = None
     """The model that it names."""
-    messages: dict[str, str] = field(default_factory=dict)
-    """The messages of the answer, by id."""
+    messages: dict[str, list[str]] = field(default_factory=dict)
+    """The pieces of the messages of the answer, by id."""
     usage: Usage | None = None
     """The tokens of all results."""
     terminal: Mapping[str, Any] | None = None
@@ -51,13 +51,13 @@ class Turn:
 
     def say(self, message: str, text: str) -> None:
         """Take a piece of a message of the answer."""
-        self.messages[message] = self.messages.get(message, "") + text
+        self.messages.setdefault(message, []).append(text)
 
 
 def judge(turn: Turn, exit: ProcessExit) -> TurnOutcome:
     """Return the verdict, after the last record and the process's end."""
     reason, what, step = _failure(turn, exit)
-    text = "\n\n".join(turn.messages.values())
+    text = "\n\n".join(map("".join, turn.messages.values()))
     final = (turn.terminal or {}).get("result")
     if not text and reason is None and isinstance(final, str):
         text = final

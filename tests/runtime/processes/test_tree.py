@@ -122,13 +122,13 @@ def test_one_look_that_finds_nothing_is_not_enough(
     child, detached = start(SLEEP), start(SLEEP)
     looks = 0
 
-    def overlooking() -> Iterator[psutil.Process]:
+    def overlooking() -> list[int]:
         nonlocal looks
         looks += 1
-        return iter(()) if looks == 1 else real()
+        return [] if looks == 1 else real()
 
-    real = psutil.process_iter
-    monkeypatch.setattr(psutil, "process_iter", overlooking)
+    real = psutil.pids
+    monkeypatch.setattr(psutil, "pids", overlooking)
     assert end_tree(child.pid, marker) == ()
     assert not lives(detached.pid)
 
@@ -171,3 +171,24 @@ def _marked(process: psutil.Process, marker: tuple[str, str]) -> bool:
         return process.environ().get(marker[0]) == marker[1]
     except psutil.Error:
         return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there environments are read as files")
+def test_the_second_look_waits_for_who_may_be_becoming_another_program(
+    marker: tuple[str, str], start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = start(SLEEP)
+    bare = subprocess.Popen(
+        [sys.executable, "-I", "-c", SLEEP], env={}, stdout=subprocess.PIPE, text=True
+    )
+    assert bare.stdout is not None
+    assert bare.stdout.readline() == "ready\n"
+    pauses: list[float] = []
+    monkeypatch.setattr("toolcrib.runtime.processes.tree.time.sleep", pauses.append)
+    try:
+        assert end_tree(child.pid, marker) == ()
+        assert pauses[-1] == max(pauses) > 0.05
+        assert bare.poll() is None
+    finally:
+        bare.kill()
+        bare.communicate()
