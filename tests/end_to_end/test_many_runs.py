@@ -24,9 +24,10 @@ THREADS = 5  # actors of run and process, the pump, a worker, its part of the Ag
 DESCRIPTORS = 7  # three pipes, a waker's two ends, a selector, the process
 MEMORY = 0.5  # MiB: its threads' stacks, its buffers, and four runs that wait
 
-# What may stay. One object for each of the 500 runs would be too many. The rest is
-# what the C library's allocator keeps of what hundreds of threads had asked it for.
-OBJECTS_KEPT = 400
+# What may stay: of our own objects next to none, since one for each of the 500 runs
+# would be a leak. The memory is what the C library's allocator keeps of what hundreds
+# of threads had asked it for.
+OBJECTS_KEPT = 20
 MEMORY_KEPT = 40
 
 _PROC = Path("/proc/self")
@@ -40,17 +41,18 @@ class Held:
     descriptors: int
     children: int
     memory: float  # MiB
-    objects: int  # as the garbage collector knows them
+    objects: int  # of our own types, as the garbage collector knows them
 
     @classmethod
     def now(cls) -> Held:
         gc.collect()
+        held = gc.get_objects()
         return cls(
             threads=threading.active_count(),
             descriptors=len(os.listdir(_PROC / "fd")),
             children=_children(),
             memory=psutil.Process().memory_info().rss / 2**20,
-            objects=len(gc.get_objects()),
+            objects=sum(str(type(one).__module__).startswith("toolcrib") for one in held),
         )
 
 
