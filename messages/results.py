@@ -102,7 +102,7 @@ class Result:
     """The last 64 KiB that the process wrote to standard error."""
     stdout: str = field(default="", repr=False)
     """The last 4 MiB of whole lines that it wrote to standard output, masked."""
-    metadata: Mapping[str, str] = field(default_factory=FrozenMap)
+    metadata: Mapping[str, str] = field(default_factory=FrozenMap[str])
     """The application's own labels of the run."""
     transcript: tuple[TranscriptItem, ...] = field(default=(), repr=False)
     """What was said and done, in order, whether or not events were read."""

@@ -36,7 +36,7 @@ class RunInfo:
 class Attachment:
     """What a service brings to its run."""
 
-    environment: Mapping[str, str] = field(default_factory=FrozenMap, repr=False)
+    environment: Mapping[str, str] = field(default_factory=FrozenMap[str], repr=False)
     """Variables for the provider's process. Values of eight characters or more
     count as secrets: they are masked in all that the process prints."""
     mcp: tuple[McpServer, ...] = ()
