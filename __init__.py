@@ -69,9 +69,11 @@ if TYPE_CHECKING:
         Policy,
     )
     from .messages.resources import (
+        AgentDefinition,
         HttpServer,
         Identity,
         McpServer,
+        Resources,
         Skill,
         StdioServer,
     )
@@ -147,7 +149,15 @@ _HOME = {
     "messages.approvals": ["Choice"],
     "messages.options": ["ApprovalCallback"],
     "messages.policy": ["Approvals", "Policy"],
-    "messages.resources": ["HttpServer", "Identity", "McpServer", "Skill", "StdioServer"],
+    "messages.resources": [
+        "AgentDefinition",
+        "HttpServer",
+        "Identity",
+        "McpServer",
+        "Resources",
+        "Skill",
+        "StdioServer",
+    ],
     "messages.services": ["Attachment", "RunInfo", "RunService"],
     "messages.events": [
         "ApprovalRequest",
@@ -186,6 +196,7 @@ _MODULES = ("errors", "testing", "tool")
 __all__ = [
     "Agent",
     "AgentClosedError",
+    "AgentDefinition",
     "AgentKeywords",
     "AgentOptions",
     "ApprovalCallback",
@@ -227,6 +238,7 @@ __all__ = [
     "ProcessInfo",
     "ProfileError",
     "ProviderNotFoundError",
+    "Resources",
     "Result",
     "ResumeRejectedError",
     "RunError",

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .messages.options import ApprovalCallback
 from .messages.policy import Policy
-from .messages.resources import Identity, McpServer, Skill
+from .messages.resources import Identity, McpServer, Resources, Skill
 from .messages.services import RunService
 from .runtime.layers import CONSTRUCTION, SHARED, Layer, make_layer
 from .runtime.threads.interface import ThreadStore
@@ -65,6 +65,8 @@ class SharedKeywords(TypedDict, total=False):
     mcp: Iterable[McpServer] | None
     """MCP servers beside the profile's own and the Agent's tools; replaced as a
     whole, and ``()`` clears."""
+    resources: Resources | None
+    """Agents and settings beside the profile's own; replaced as a whole."""
     services: Iterable[RunService] | None
     """What is attached to each run, in this order; appended, each object once."""
 

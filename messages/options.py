@@ -10,7 +10,7 @@ from typing import Any
 from .events import ApprovalRequest
 from .frozen import FrozenMap
 from .policy import Policy
-from .resources import Identity, McpServer, Skill
+from .resources import Identity, McpServer, Resources, Skill
 from .services import RunService
 
 __all__ = ["ApprovalCallback", "OutputSchema", "RunOptions"]
@@ -50,7 +50,7 @@ class RunOptions:
     which it waits for a tool or an approval left out; ``None`` for no limit."""
     spawn: bool = False
     """Whether the run needs a provider process of its own."""
-    metadata: Mapping[str, str] = field(default_factory=FrozenMap)
+    metadata: Mapping[str, str] = field(default_factory=FrozenMap[str])
     """The application's own labels, which come back in the result."""
     identity: Identity | None = None
     """On whose behalf the run is made."""
@@ -62,6 +62,8 @@ class RunOptions:
     """Skills for the clone, beside the profile's own."""
     mcp: tuple[McpServer, ...] = ()
     """MCP servers, beside the profile's own and the Agent's tools."""
+    resources: Resources | None = None
+    """Agents and settings for the clone, beside the profile's own."""
     services: tuple[RunService, ...] = ()
     """What is attached for the run, in this order, and detached in reverse."""
     output: OutputSchema | None = field(default=None, repr=False)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from .frozen import FrozenMap
+from .json_values import frozen_json
 
-__all__ = ["HttpServer", "Identity", "McpServer", "Skill", "StdioServer"]
+__all__ = [
+    "AgentDefinition",
+    "HttpServer",
+    "Identity",
+    "McpServer",
+    "Resources",
+    "Skill",
+    "StdioServer",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +62,7 @@ class StdioServer:
     """What to start."""
     args: tuple[str, ...] = ()
     """Its arguments."""
-    env: Mapping[str, str] = field(default_factory=FrozenMap, repr=False)
+    env: Mapping[str, str] = field(default_factory=FrozenMap[str], repr=False)
     """Further variables of its environment."""
 
 
@@ -70,3 +80,48 @@ class HttpServer:
 
 McpServer = StdioServer | HttpServer
 """An MCP server of the application's choice, beside those of the profile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDefinition:
+    """An agent of the provider's own, which its model may start for a part of the work."""
+
+    name: str
+    """What the model calls it: letters, digits, ``-`` and ``_``; none of the profile's."""
+    description: str
+    """What it is for, so that the model knows when to start it."""
+    instructions: str
+    """What it is told before its work."""
+    model: str | None = None
+    """Its model, as the provider names it; ``None`` leaves it to the provider."""
+    tools: tuple[str, ...] | None = None
+    """The only tools that it has, as the provider names them; ``None`` for those
+    that the provider gives it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What lies in the profile for a run, beside what the profile has itself.
+
+    It is laid into the clone. The source profile stays as it is.
+
+    Raises:
+        TypeError: ``config`` holds something that is no JSON value.
+        ValueError: ``config`` holds a number that JSON has no form for.
+    """
+
+    agents: tuple[AgentDefinition, ...] = ()
+    """Agents beside those of the profile."""
+    config: Mapping[str, Any] = field(default_factory=FrozenMap, repr=False)
+    """Settings over those of the profile, in the provider's own form: JSON
+    values, of which objects are merged and all others replaced. Copied."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.config, Mapping):
+            msg = f"config is a {type(self.config).__name__}; pass a mapping of settings."
+            raise TypeError(msg)
+        if isinstance(self.agents, str | AgentDefinition):
+            msg = f"agents is a {type(self.agents).__name__}; pass a tuple of AgentDefinition."
+            raise TypeError(msg)
+        object.__setattr__(self, "config", frozen_json(self.config, "config"))
+        object.__setattr__(self, "agents", tuple(self.agents))

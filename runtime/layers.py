@@ -29,6 +29,7 @@ SHARED = (
     "on_approval",
     "skills",
     "mcp",
+    "resources",
     "services",
 )
 """The options of Agents and of their runs."""

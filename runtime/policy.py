@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import get_args
+from typing import Literal, get_args
 
 from ..errors import UnsupportedError
 from ..messages.options import RunOptions
@@ -14,6 +14,7 @@ from .drivers.interface import Capabilities
 __all__ = ["check_mcp", "check_options"]
 
 _KINDS: tuple[ApprovalKind, ...] = get_args(ApprovalKind)
+_RESOURCES: tuple[Literal["agents", "config"], ...] = ("agents", "config")
 
 
 def check_options(options: RunOptions, provider: str, capabilities: Capabilities) -> None:
@@ -33,6 +34,10 @@ def check_options(options: RunOptions, provider: str, capabilities: Capabilities
         if (value is not None and value != ()) and not getattr(capabilities, name):
             raise _unsupported(provider, name, value, ())
     check_mcp(options.mcp, provider, capabilities)
+    for part in _RESOURCES:
+        value = getattr(options.resources, part, None)
+        if value and part not in capabilities.resources:
+            raise _unsupported(provider, f"resources.{part}", value, ())
 
 
 def check_mcp(servers: Iterable[McpServer], provider: str, capabilities: Capabilities) -> None:

@@ -1,4 +1,4 @@
-"""Checks and copies of what an application gives a provider: servers and skills."""
+"""Checks and copies of what an application gives a provider."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError, ServerConflictError
 from ..messages.frozen import FrozenMap
-from ..messages.resources import HttpServer, McpServer, Skill, StdioServer
+from ..messages.resources import (
+    AgentDefinition,
+    HttpServer,
+    McpServer,
+    Resources,
+    Skill,
+    StdioServer,
+)
 from .spec import SERVER_KEY
 
-__all__ = ["checked_servers", "checked_skills", "joined_skills"]
+__all__ = ["checked_resources", "checked_servers", "checked_skills", "joined_skills"]
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -66,6 +73,53 @@ def joined_skills(first: tuple[Skill, ...], then: tuple[Skill, ...]) -> tuple[Sk
             msg = f"Two different skills have the name {skill.name!r}; rename one, or give one."
             raise ConfigurationError(msg)
     return tuple(found.values())
+
+
+def checked_resources(given: object) -> Resources:
+    """Return a copy of resources whose agents go together.
+
+    Raises:
+        TypeError: Something is of the wrong type.
+        ValueError: A name can't be one, or a text is empty.
+        ConfigurationError: Two agents share a name.
+    """
+    if not isinstance(given, Resources):
+        msg = f"resources is a {type(given).__name__}; pass Resources(...)."
+        raise TypeError(msg)
+    agents = tuple(map(_checked_agent, given.agents))
+    names: set[str] = set()
+    for agent in agents:
+        if agent.name.lower() in names:  # not every file system tells them apart
+            msg = f"Two agents have the name {agent.name!r}; rename one."
+            raise ConfigurationError(msg)
+        names.add(agent.name.lower())
+    return replace(given, agents=agents)
+
+
+def _checked_agent(agent: object) -> AgentDefinition:
+    if not isinstance(agent, AgentDefinition):
+        msg = f"resources.agents holds a {type(agent).__name__}; pass an AgentDefinition."
+        raise TypeError(msg)
+    where = f"Agent {agent.name!r:.80}"
+    if not isinstance(agent.name, str) or not _KEY.fullmatch(agent.name):
+        msg = f"{where}: its name can't be one; use 1 to 64 of letters, digits, - and _."
+        raise ValueError(msg)
+    if isinstance(agent.tools, str):
+        msg = f"{where}: tools is one str; pass a tuple of names."
+        raise TypeError(msg)
+    tools = None if agent.tools is None else tuple(agent.tools)
+    texts = {"description": agent.description, "instructions": agent.instructions}
+    texts |= {} if agent.model is None else {"model": agent.model}
+    texts |= {f"tools[{n}]": name for n, name in enumerate(tools or ())}
+    for name, text in texts.items():
+        _check_text(text, f"{where}: its {name}")
+        if not text.strip():
+            msg = f"{where}: its {name} is empty; say something, or leave the agent out."
+            raise ValueError(msg)
+    if tools == ():
+        msg = f"{where}: tools is empty; name one at least, or pass None."
+        raise ValueError(msg)
+    return replace(agent, tools=tools)
 
 
 def _checked_server(server: object) -> McpServer:

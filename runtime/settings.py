@@ -13,7 +13,7 @@ from ..messages.frozen import FrozenMap
 from ..messages.policy import Policy
 from ..messages.resources import Identity
 from ..messages.services import RunService
-from .resources import checked_servers, checked_skills
+from .resources import checked_resources, checked_servers, checked_skills
 from .tools.catalog import Catalog
 
 __all__ = ["CHECKS", "joined_services"]
@@ -155,6 +155,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "on_approval": _callback,
         "skills": lambda given: checked_skills(_many(given, "skills", "a list of Skill")),
         "mcp": lambda given: checked_servers(_many(given, "mcp", "a list of servers")),
+        "resources": checked_resources,
         "services": _services,
         "tools": Catalog,
         "store": _store,

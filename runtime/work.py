@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import ConfigurationError, StoreError
 from ..messages.events import ApprovalRequest
 from ..messages.options import OutputSchema, RunOptions
+from ..messages.resources import Resources
 from ..messages.services import RunInfo
 from ..messages.turn import HostedServer, Launch
 from .attachments import Attached, Observers, attach
@@ -89,7 +90,9 @@ class TurnWork:
     def clone_key(self, attached: Attached) -> str:
         """Return which of the Agent's clones the run needs."""
         options = self.options
-        return clone_key(self.provider, options.identity, options.skills, attached.mcp)
+        return clone_key(
+            self.provider, options.identity, options.skills, attached.mcp, options.resources
+        )
 
     def check(self) -> None:
         """Find what would fail, before anything is created.
@@ -113,6 +116,7 @@ class TurnWork:
                 workspace=self.options.workspace,
                 server_key=SERVER_KEY if spec.hosts_tools else None,
                 variable=spec.variable if spec.hosts_tools else None,
+                resources=self.options.resources or Resources(),
             )
         )
 
@@ -197,6 +201,7 @@ class TurnWork:
             policy=options.policy,
             skills=options.skills,
             mcp=attached.mcp,
+            resources=options.resources or Resources(),
             secrets=attached.secrets,
             output=options.output,
         )

@@ -36,7 +36,7 @@ from ...messages.approvals import Ask, Decision
 from ...messages.events import Event
 from ...messages.options import OutputSchema
 from ...messages.policy import Access, ApprovalKind, Mode, Policy, Sandbox
-from ...messages.resources import McpServer, Skill
+from ...messages.resources import McpServer, Resources, Skill
 from ...messages.secret import Secret
 from ...messages.turn import HostedServer, Launch, ProcessExit, TurnOutcome
 from ..profiles.clone import Clone
@@ -75,6 +75,8 @@ class Preflight:
     """Our MCP server's key; ``None`` for an Agent without tools."""
     variable: str | None
     """The name of the token's variable; ``None`` for an Agent without tools."""
+    resources: Resources = field(default_factory=Resources)
+    """What the turn will bring, as far as the `Capabilities` have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,9 @@ class TurnRequest:
     """Skills to lay into the clone."""
     mcp: tuple[McpServer, ...] = ()
     """MCP servers to add to the profile's own; their keys are not ours."""
+    resources: Resources = field(default_factory=Resources)
+    """Agents and settings to lay into the clone; all turns of one clone have
+    the same."""
     secrets: tuple[Secret, ...] = field(default=(), repr=False)
     """Further values to mask in all that the process prints."""
     output: OutputSchema | None = None
@@ -138,6 +143,9 @@ class Capabilities:
     """Whether skills can be laid into the clone."""
     mcp: frozenset[Literal["stdio", "http"]] = frozenset()
     """The MCP servers that can be added to a turn."""
+    resources: frozenset[Literal["agents", "config"]] = frozenset()
+    """The parts of `Resources` that can be laid into the clone. Settings that
+    are the driver's own are refused by `Driver.preflight`."""
     native_output: bool = False
     """Whether the provider itself holds its answer to a JSON Schema."""
 
@@ -237,6 +245,8 @@ class Driver(ABC):
             ProfileError: The source profile is missing or unusable.
             ServerConflictError: Another MCP server that the provider would
                 read uses our server key or our token variable.
+            ConfigurationError: A setting of ``resources.config`` is the
+                driver's to decide; it is named, with what to use instead.
         """
 
     @abstractmethod

@@ -59,6 +59,7 @@ CAPABLE = Capabilities(
     instructions=True,
     skills=True,
     mcp=frozenset({"stdio", "http"}),
+    resources=frozenset({"agents", "config"}),
 )
 
 

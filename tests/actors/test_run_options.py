@@ -18,7 +18,7 @@ from toolcrib.messages.cleaner import MakeClone
 from toolcrib.messages.driver import CloseProcess, EventsTaken
 from toolcrib.messages.options import OutputSchema
 from toolcrib.messages.policy import Policy
-from toolcrib.messages.resources import HttpServer, Identity, Skill
+from toolcrib.messages.resources import HttpServer, Identity, Resources, Skill
 from toolcrib.messages.run import EventsRead, RunDeadlinePassed, TurnEnded
 from toolcrib.messages.turn import ProcessExit, TurnOutcome
 from toolcrib.runtime.drivers.interface import Capabilities
@@ -63,13 +63,21 @@ def test_the_driver_gets_everything_that_was_asked_for(stage: Stage) -> None:
     skill = Skill(name="s", content="#")
     server = HttpServer(key="web", url="http://127.0.0.1:1")
     policy = Policy(sandbox="read_only")
+    resources = Resources(config={"a": [1]})
     stage.begin(
-        driver, model="m", instructions="be brief", policy=policy, skills=(skill,), mcp=(server,)
+        driver,
+        model="m",
+        instructions="be brief",
+        policy=policy,
+        skills=(skill,),
+        mcp=(server,),
+        resources=resources,
     )
     stage.launched()
     (request,) = driver.requests
     assert (request.model, request.instructions, request.policy) == ("m", "be brief", policy)
     assert (request.skills, request.mcp) == ((skill,), (server,))
+    assert request.resources == resources
     assert request.prompt == "?"
 
 
@@ -185,9 +193,12 @@ def test_runs_share_a_clone_only_with_runs_like_them(stage: Stage) -> None:
         key_of(stage, identity=Identity(id="xada")),
         key_of(stage, skills=(skill,)),
         key_of(stage, mcp=(server,)),
+        key_of(stage, resources=Resources(config={"a": 1})),
+        key_of(stage, resources=Resources(config={"a": True})),
     ]
     assert len(set(keys)) == len(keys)
     assert keys[0] == key_of(stage, model="m", metadata={"a": "b"})
+    assert keys[0] == key_of(stage, resources=Resources())
     assert keys[1] == key_of(stage, identity=Identity(id="ada", tenant="x", name="Ada"))
 
 

@@ -13,11 +13,14 @@ from toolcrib import (
     Agent,
     AgentOptions,
     Attachment,
+    Claude,
+    ConfigurationError,
     HttpServer,
     Identity,
     MemoryStore,
     Options,
     Policy,
+    Resources,
     RunError,
     RunInfo,
     RunReason,
@@ -94,12 +97,26 @@ def test_what_the_driver_can_not_do_is_refused_before_anything_starts(
             Options(skills=[Skill(name="a", content="x")]),
             Options(mcp=[HttpServer(key="k", url="http://h/")]),
             Options(policy=Policy(web_search="deny")),
+            Options(resources=Resources(config={"a": 1})),
         ):
             with pytest.raises(UnsupportedError) as caught:
                 agent.run("hello", options)
             assert caught.value.provider == "echo"
             assert caught.value.option in str(caught.value)
     assert not driver.checking.entered.is_set()
+    assert not any(entry.kind in {"MakeClone", "StartProcess"} for entry in tracer.entries())
+
+
+def test_a_setting_of_the_drivers_own_is_refused_before_anything_starts(
+    system: System, workspace: Path, tracer: Tracer
+) -> None:
+    resources = Resources(config={"permissions": {"allow": ["Bash"]}})
+    driver = Claude(command="true", profile=workspace)
+    with (
+        Agent(driver, workspace=workspace, system=system, resources=resources) as agent,
+        pytest.raises(ConfigurationError, match="'permissions'.*option `policy`"),
+    ):
+        agent.run("hello")
     assert not any(entry.kind in {"MakeClone", "StartProcess"} for entry in tracer.entries())
 
 

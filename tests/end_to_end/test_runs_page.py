@@ -26,7 +26,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 
 
 def test_the_page_has_its_examples() -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 8
     assert all("assert" in example for example in EXAMPLES)
 
 

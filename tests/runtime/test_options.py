@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from third_party import Echo
 
 from toolcrib import (
     Agent,
+    AgentDefinition,
     AgentKeywords,
     AgentOptions,
     Approvals,
@@ -26,6 +28,7 @@ from toolcrib import (
     McpServer,
     Options,
     Policy,
+    Resources,
     RunInfo,
     RunService,
     ServerConflictError,
@@ -39,6 +42,7 @@ from toolcrib.options import layered
 from toolcrib.runtime.layers import CONSTRUCTION, SHARED
 
 HERE = Path("/default")
+OKAPI = AgentDefinition(name="okapi", description="Knows okapis.", instructions="Be kind.")
 
 
 class Nothing(RunService):
@@ -87,6 +91,7 @@ def test_none_clears() -> None:
         skills=[skill],
         services=[Nothing()],
         mcp=[HttpServer(key="k", url="http://h/")],
+        resources=Resources(config={"a": 1}),
         spawn=True,
     )
     names = set(SharedKeywords.__optional_keys__) - {"spawn"}
@@ -128,6 +133,96 @@ def test_policies_are_replaced_as_a_whole() -> None:
     far = Options(policy=Policy(sandbox="read_only"))
     near = Policy(approvals=Approvals(permission="ask"))
     assert settled(far, policy=near).policy == near
+
+
+def test_resources_are_replaced_as_a_whole() -> None:
+    far = Options(resources=Resources(agents=(OKAPI,)))
+    near = Resources(config={"a": 1})
+    assert settled(far, resources=near).resources == near
+    assert settled(far).resources == Resources(agents=(OKAPI,))
+
+
+def test_resources_are_copied_and_can_be_pickled() -> None:
+    hooks: list[Any] = [{"x": [1]}]
+    config: dict[str, Any] = {"hooks": hooks}
+    tools = ["Read"]
+    agents = [replace(OKAPI, tools=tools)]  # type: ignore[arg-type]
+    resources = Resources(agents=agents, config=config)  # type: ignore[arg-type]
+    options = Options(resources=resources)
+    config["b"] = 1
+    hooks[0]["x"].append(2)
+    for changed in (hooks, tools, agents):
+        changed.clear()
+    kept = settled(options).resources
+    assert kept == Resources(
+        agents=(replace(OKAPI, tools=("Read",)),), config={"hooks": [{"x": [1]}]}
+    )
+    assert pickle.loads(pickle.dumps(kept)) == kept  # noqa: S301
+    assert "hooks" not in repr(kept)
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "message"),
+    [
+        ([], TypeError, "config is a list"),
+        ({"a": {"b": [1, {2}]}}, TypeError, r"config\.a\.b\[1\] is a set"),
+        ({"a": {1: 2}}, TypeError, r"config\.a has a int as a name"),
+        ({"a": float("nan")}, ValueError, r"config\.a is nan"),
+        ({"a": float("inf")}, ValueError, r"config\.a is inf"),
+        ({"a": "\ud800"}, ValueError, "surrogate"),
+    ],
+)
+def test_settings_are_json(config: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Resources(config=config)
+
+
+def test_settings_that_hold_themselves_are_refused() -> None:
+    config: dict[str, Any] = {}
+    config["a"] = [config]
+    with pytest.raises(ValueError, match="levels deep"):
+        Resources(config=config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"name": "../x"}, ValueError, "can't be one"),
+        ({"name": ""}, ValueError, "can't be one"),
+        ({"description": " "}, ValueError, "description is empty"),
+        ({"instructions": ""}, ValueError, "instructions is empty"),
+        ({"instructions": None}, TypeError, "instructions"),
+        ({"model": ""}, ValueError, "model is empty"),
+        ({"tools": ()}, ValueError, "tools is empty"),
+        ({"tools": ("",)}, ValueError, "empty"),
+        ({"tools": "Read"}, TypeError, "one str"),
+        ({"tools": (1,)}, TypeError, "int"),
+    ],
+)
+def test_an_agent_that_can_not_be_one_is_refused(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Options(resources=Resources(agents=(replace(OKAPI, **changes),)))
+
+
+def test_two_agents_of_one_name_are_refused() -> None:
+    agents = (OKAPI, replace(OKAPI, name="OKAPI"))
+    with pytest.raises(ConfigurationError, match="'OKAPI'"):
+        Options(resources=Resources(agents=agents))
+
+
+def test_agents_are_definitions_in_a_tuple() -> None:
+    given: Any
+    for given in ("okapi", OKAPI):
+        with pytest.raises(TypeError, match="tuple of AgentDefinition"):
+            Resources(agents=given)
+    given = ("okapi",)
+    with pytest.raises(TypeError, match="AgentDefinition"):
+        Options(resources=Resources(agents=given))
+    given = {"config": {}}
+    with pytest.raises(TypeError, match="Resources"):
+        Options(resources=given)
 
 
 def test_a_service_is_there_once_where_it_came_first() -> None:

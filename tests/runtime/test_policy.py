@@ -10,7 +10,13 @@ import pytest
 from toolcrib.errors import UnsupportedError
 from toolcrib.messages.options import OutputSchema, RunOptions
 from toolcrib.messages.policy import Approvals, Policy
-from toolcrib.messages.resources import HttpServer, Skill, StdioServer
+from toolcrib.messages.resources import (
+    AgentDefinition,
+    HttpServer,
+    Resources,
+    Skill,
+    StdioServer,
+)
 from toolcrib.runtime.drivers.interface import Capabilities
 from toolcrib.runtime.policy import check_options
 
@@ -27,8 +33,10 @@ ALL = Capabilities(
     instructions=True,
     skills=True,
     mcp=frozenset({"stdio", "http"}),
+    resources=frozenset({"agents", "config"}),
 )
 STDIO = StdioServer(key="files", command="files")
+OKAPI = AgentDefinition(name="okapi", description="Knows okapis.", instructions="Be kind.")
 HTTP = HttpServer(key="web", url="http://127.0.0.1:1")
 CASES: dict[str, dict[str, Any]] = {
     "policy.sandbox": {"policy": Policy(sandbox="read_only")},
@@ -44,6 +52,8 @@ CASES: dict[str, dict[str, Any]] = {
     "skills": {"skills": (Skill(name="s", content="#"),)},
     "mcp (the stdio server files)": {"mcp": (STDIO,)},
     "mcp (the http server web)": {"mcp": (HTTP,)},
+    "resources.agents": {"resources": Resources(agents=(OKAPI,))},
+    "resources.config": {"resources": Resources(config={"a": 1})},
 }
 
 

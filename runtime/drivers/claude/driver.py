@@ -23,6 +23,7 @@ from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.flags import SHORT
 from ..stream_json.launch import added_servers, arguments, decides, put_skills, server_entry
 from ..stream_json.profile import conversation_files, project_files
+from ..stream_json.resources import check_settings, put_resources
 from .flags import CLAUDE_OWN
 from .source import CONFIG, Source, check_projects, find_source
 
@@ -110,6 +111,7 @@ class Claude(Driver):
         instructions=True,
         skills=True,
         mcp=frozenset({"stdio", "http"}),
+        resources=frozenset({"agents", "config"}),
         native_output=True,
     )
 
@@ -130,6 +132,7 @@ class Claude(Driver):
 
     def preflight(self, check: Preflight) -> None:
         """Find the command and the profile, and servers that are in the way."""
+        check_settings(check.resources.config, "Claude Code")
         environment = self._surroundings(check.environment)
         self._find(environment)
         source = self._source(environment)
@@ -156,6 +159,7 @@ class Claude(Driver):
             put_server(config, server.key, _entry(server), server.variable)
             variables[server.variable] = server.token.reveal()
         put_skills(request)
+        put_resources(request, ".claude")
         return Launch(
             argv=(*prefix, *self._arguments(request)),
             environment=child_environment(environment, request.clone, variables),

@@ -21,6 +21,7 @@ from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.launch import added_servers, arguments, put_skills, server_entry
 from ..stream_json.profile import conversation_files, project_files
+from ..stream_json.resources import check_settings, put_resources
 from .flags import CODEBUDDY_OWN, CODEBUDDY_SHORT
 from .source import SERVERS, Source, find_source, own_folder
 
@@ -128,6 +129,7 @@ class CodeBuddy(Driver):
         instructions=True,
         skills=True,
         mcp=frozenset({"stdio", "http"}),
+        resources=frozenset({"agents", "config"}),
     )
 
     command: str | Sequence[str] | None = None
@@ -147,6 +149,7 @@ class CodeBuddy(Driver):
 
     def preflight(self, check: Preflight) -> None:
         """Find the command and the profile, and servers that are in the way."""
+        check_settings(check.resources.config, "CodeBuddy")
         environment = self._surroundings(check.environment)
         self._find(environment)
         source = self._source(environment)
@@ -181,6 +184,7 @@ class CodeBuddy(Driver):
         if request.resume is not None:
             _bring_home(request.clone, request.workspace, request.resume)
         put_skills(request)
+        put_resources(request, ".codebuddy")
         return Launch(
             argv=(*prefix, *self._arguments(request)),
             environment=child_environment(environment, request.clone, variables),

@@ -26,6 +26,7 @@ from .dialect import CodexDialect
 from .flags import check_arguments
 from .given import STARTUP, check_instructions, joined, layer
 from .output import output_arguments, worded
+from .resources import check_resources, put_agents
 from .source import Source, find_source
 from .usage import spent
 
@@ -105,6 +106,7 @@ class Codex(Driver):
         instructions=True,
         skills=True,
         mcp=frozenset({"stdio", "http"}),
+        resources=frozenset({"agents", "config"}),
         native_output=True,
     )
 
@@ -131,6 +133,7 @@ class Codex(Driver):
 
     def preflight(self, check: Preflight) -> None:
         """Find the command and the profile, and settings that are in the way."""
+        check_resources(check.resources)
         environment = self._surroundings(check.environment)
         self._find(environment)
         source = self._source(environment)
@@ -161,6 +164,7 @@ class Codex(Driver):
             put_server(config, server.key, _entry(server))
             variables[server.variable] = server.token.reveal()
         lay_skills(request.clone, request.skills, request.clone.profile / "skills")
+        put_agents(request)
         settings = _settings(request, (config, *others))
         added = layer(request, config, others, _SERVER_KEY)
         added += output_arguments(request.clone, request.output)

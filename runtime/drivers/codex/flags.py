@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from ....errors import ConfigurationError
 
-__all__ = ["check_arguments"]
+__all__ = ["ELSEWHERE", "PERMISSIONS", "SETTINGS", "check_arguments"]
 
-_PERMISSIONS = "it would change what the agent may do"
-_ELSEWHERE = "it would change where the prompt goes"
+PERMISSIONS = "it would change what the agent may do"
+"""Why what concerns permissions is refused."""
+ELSEWHERE = "it would change where the prompt goes"
+"""Why what moves the run elsewhere is refused."""
 _FORMAT = "the driver reads one format"
 _THREAD = "the conversation comes from the thread"
 
@@ -19,21 +21,21 @@ _OWN = {
     "--output-schema": _FORMAT,
     "--output-last-message": "the answer is in the result",
     "--model": "it is the driver's `model`",
-    "--oss": _ELSEWHERE,
-    "--local-provider": _ELSEWHERE,
-    "--remote": _ELSEWHERE,
-    "--remote-auth-token-env": _ELSEWHERE,
+    "--oss": ELSEWHERE,
+    "--local-provider": ELSEWHERE,
+    "--remote": ELSEWHERE,
+    "--remote-auth-token-env": ELSEWHERE,
     "--profile": "its settings would go unchecked; use the driver's `profile`",
     "--ignore-user-config": "the hosted tools are configured there",
     "--sandbox": "it is the driver's `sandbox`",
-    "--ask-for-approval": _PERMISSIONS,
-    "--full-auto": _PERMISSIONS,
-    "--approve-for-me": _PERMISSIONS,
-    "--yolo": _PERMISSIONS,
-    "--dangerously-bypass-approvals-and-sandbox": _PERMISSIONS,
-    "--dangerously-bypass-hook-trust": _PERMISSIONS,
-    "--ignore-rules": _PERMISSIONS,
-    "--add-dir": _PERMISSIONS,
+    "--ask-for-approval": PERMISSIONS,
+    "--full-auto": PERMISSIONS,
+    "--approve-for-me": PERMISSIONS,
+    "--yolo": PERMISSIONS,
+    "--dangerously-bypass-approvals-and-sandbox": PERMISSIONS,
+    "--dangerously-bypass-hook-trust": PERMISSIONS,
+    "--ignore-rules": PERMISSIONS,
+    "--add-dir": PERMISSIONS,
     "--cd": "the workspace comes from the run",
     "--worktree": "the workspace comes from the run",
     "--skip-git-repo-check": "the driver sets it",
@@ -54,7 +56,7 @@ _SHORT = {
     "-h": "--help",
     "-V": "--version",
 }
-_SETTINGS = {
+SETTINGS = {
     "mcp_servers.toolcrib": "the hosted tools are configured there",
     "shell_environment_policy": "the token is kept out of the model's shell by it",
     "features.shell_snapshot": "the token is kept out of files by it",
@@ -63,20 +65,21 @@ _SETTINGS = {
     "developer_instructions": "it is the option `instructions`",
     "model": "it is the driver's `model`",
     "model_reasoning_effort": "it is the driver's `reasoning_effort`",
-    "model_provider": _ELSEWHERE,
-    "model_providers": _ELSEWHERE,
-    "openai_base_url": _ELSEWHERE,
-    "chatgpt_base_url": _ELSEWHERE,
+    "model_provider": ELSEWHERE,
+    "model_providers": ELSEWHERE,
+    "openai_base_url": ELSEWHERE,
+    "chatgpt_base_url": ELSEWHERE,
     "profile": "its settings would go unchecked",
-    "approval_policy": _PERMISSIONS,
-    "approvals_reviewer": _PERMISSIONS,
+    "approval_policy": PERMISSIONS,
+    "approvals_reviewer": PERMISSIONS,
     "sandbox_mode": "it is the driver's `sandbox`",
-    "sandbox_workspace_write": _PERMISSIONS,
-    "sandbox_permissions": _PERMISSIONS,
-    "default_permissions": _PERMISSIONS,
-    "permissions": _PERMISSIONS,
-    "projects": _PERMISSIONS,
+    "sandbox_workspace_write": PERMISSIONS,
+    "sandbox_permissions": PERMISSIONS,
+    "default_permissions": PERMISSIONS,
+    "permissions": PERMISSIONS,
+    "projects": PERMISSIONS,
 }
+"""The settings that are the driver's, by dotted names, and why."""
 
 _TO_SETTING = {"--config": "", "--enable": "features.", "--disable": "features."}
 _SWITCHES = {"--strict-config"}
@@ -119,7 +122,7 @@ def _split(word: str) -> tuple[str, str | None]:
 
 def _check_setting(setting: str) -> None:
     path = _parts(setting.partition("=")[0])
-    for name, reason in _SETTINGS.items():
+    for name, reason in SETTINGS.items():
         own = _parts(name)
         shorter = min(len(own), len(path))
         if own[:shorter] == path[:shorter]:

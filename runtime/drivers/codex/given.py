@@ -10,6 +10,7 @@ from typing import Any
 import tomlkit
 
 from ....errors import ConfigurationError
+from ....messages.json_values import plain_json
 from ....messages.resources import McpServer, StdioServer
 from ...profiles.files import is_there, reported, write_atomically
 from ...profiles.given import digest_of
@@ -26,7 +27,7 @@ _LONGEST = 120_000
 
 
 def layer(request: TurnRequest, config: Path, others: Iterable[Path], ours: str) -> list[str]:
-    """Write what a turn adds to the servers, and return the arguments that name it.
+    """Write what a turn adds to the configuration, and return the arguments that name it.
 
     Runs may share a clone, so the file is named after its content.
 
@@ -48,9 +49,10 @@ def layer(request: TurnRequest, config: Path, others: Iterable[Path], ours: str)
         check_added(request.mcp, [*own, *_named(others)], request.server, ours)
         mode = _mode() if approved else {}
         servers |= {server.key: {**_entry(server), **mode} for server in request.mcp}
-    if not servers:
+    config_of_turn = plain_json(request.resources.config)
+    if not servers and not config_of_turn:
         return []
-    text = tomlkit.dumps({"mcp_servers": servers})
+    text = tomlkit.dumps({**config_of_turn, **({"mcp_servers": servers} if servers else {})})
     name = f"toolcrib-{digest_of(text)}"
     path = config.with_name(f"{name}.config.toml")
     if not is_there(path):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....errors import ConfigurationError
-from ....messages.frozen import plain_json
+from ....messages.json_values import plain_json
 from ....messages.resources import AgentDefinition
 from ...profiles.agents import lay_agents, repository_folders
 from ...profiles.mcp_json import read_object, write_object
@@ -45,8 +45,8 @@ _OWN_WORDS = {
     "channel": ELSEWHERE,
 }
 
-_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
-_NAME = re.compile(r"^name[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.MULTILINE)
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"^name[ \t]*:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 # What YAML takes for a line's end, or not at all, though JSON leaves it as it is.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -115,7 +115,7 @@ def _quoted(text: str) -> str:
 
 
 def _declared(text: str) -> str | None:
-    front = _FRONT.match(text)
+    front = _FRONT.match(text.replace("\r\n", "\n"))
     found = _NAME.search(front[1]) if front else None
     return found[1].strip("\"'") if found else None
 

@@ -7,6 +7,7 @@ from typing import TypedDict, assert_never, assert_type
 
 from toolcrib import (
     Agent,
+    AgentDefinition,
     AgentOptions,
     ApprovalRequest,
     ApprovalSettled,
@@ -16,6 +17,7 @@ from toolcrib import (
     Options,
     Policy,
     ProcessInfo,
+    Resources,
     Result,
     RunFinished,
     Runner,
@@ -70,6 +72,9 @@ async def waits(agent: Agent) -> None:
 def composes(tools: list[Tool]) -> None:
     """Join options of both kinds."""
     shared = Options(policy=Policy(), skills=[Skill(name="s", content="")], metadata={"a": "b"})
+    agent = AgentDefinition(name="a", description="d", instructions="i", tools=("Read",))
+    given = Resources(agents=(agent,), config={"hooks": {"Stop": []}})
+    assert_type(Options(resources=given) | Options(resources=None), Options)
     assert_type(shared | Options(timeout=None), Options)
     assert_type(AgentOptions(tools=tools) | shared, AgentOptions)
     assert_type(shared | AgentOptions(max_runs=None), AgentOptions)

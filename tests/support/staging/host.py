@@ -24,12 +24,14 @@ from staging.scan import descendants, leaks, token_of, tree_of
 import toolcrib
 from toolcrib import (
     Agent,
+    AgentDefinition,
     ApprovalRequest,
     Approvals,
     Driver,
     Event,
     MemoryStore,
     Policy,
+    Resources,
     Skill,
     StdioServer,
     Stream,
@@ -245,6 +247,10 @@ def options_of(turn: dict[str, Any]) -> dict[str, Any]:
         options["skills"] = [Skill(**skill) for skill in turn["skills"]]
     if "mcp" in turn:
         options["mcp"] = [StdioServer(**server) for server in turn["mcp"]]
+    if "resources" in turn:
+        agents = tuple(AgentDefinition(**agent) for agent in turn["resources"].get("agents", ()))
+        config = turn["resources"].get("config", {})
+        options["resources"] = Resources(agents=agents, config=config)
     return options
 
 

@@ -233,6 +233,12 @@ def _plain_request(request: Any) -> dict[str, Any]:
         },
         # Where CodeBuddy lists the skills that there are.
         "skills": next((tool.description for tool in request.tools if tool.name == "Skill"), ""),
+        # Where CodeBuddy and Codex list the agents that there are.
+        "agents": "".join(
+            f"{tool.description}{json.dumps(dict(tool.schema))}"
+            for tool in request.tools
+            if tool.full_name in {"Agent", "collaboration__spawn_agent"}
+        ),
         "all_tools": [tool.full_name for tool in request.tools],
     }
 
