@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
+from .collector import resting_collector
 from .shape import Bulk, Misfit
 
 __all__ = ["ConvertAll", "each", "in_slices", "whole"]
@@ -56,15 +57,22 @@ def in_slices(bulk: Bulk | None, one: Callable[[Any], Any]) -> Callable[[Iterabl
     def convert_all(values: Any) -> list[Any]:
         if len(values) < _FEW:
             return each(one, values)
-        done: list[Any] = []
-        rest = iter(values)
-        try:
-            while part := [*islice(rest, _SLICE)]:
-                done += convert(part)
-        except Misfit as misfit:
-            place, *path = misfit.path
-            misfit.path = (len(done) + int(place), *path)
-            raise
-        return done
+        if len(values) <= _SLICE:
+            return convert([*values])
+        with resting_collector():
+            return _in_slices(convert, values)
 
     return convert_all
+
+
+def _in_slices(convert: ConvertAll, values: Iterable[Any]) -> list[Any]:
+    done: list[Any] = []
+    rest = iter(values)
+    try:
+        while part := [*islice(rest, _SLICE)]:
+            done += convert(part)
+    except Misfit as misfit:
+        place, *path = misfit.path
+        misfit.path = (len(done) + int(place), *path)
+        raise
+    return done
