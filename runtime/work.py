@@ -6,7 +6,6 @@ The Run actor decides when each of them runs; all run on worker threads.
 from __future__ import annotations
 
 import inspect
-import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +13,14 @@ from typing import Any
 
 from ..errors import ConfigurationError, StoreError
 from ..messages.events import ApprovalRequest
-from ..messages.options import OutputSchema, RunOptions
+from ..messages.options import RunOptions
 from ..messages.resources import Resources
 from ..messages.services import RunInfo
 from ..messages.turn import HostedServer, Launch
 from .attachments import Attached, Observers, attach
 from .clone_key import clone_key
 from .drivers.interface import Dialect, Preflight, TurnRequest
+from .drivers.wording import asking_for
 from .policy import check_mcp, check_options
 from .profiles.clone import Clone
 from .spec import SERVER_KEY, AgentSpec
@@ -187,10 +187,12 @@ class TurnWork:
         if record is not None:
             lay(clone.profile, record.files)
         driver, options = self.spec.driver, self.options
-        native = options.output is None or driver.capabilities.native_output
+        output, prompt = options.output, self.prompt
+        if output is not None and not driver.capabilities.native_output:
+            prompt = asking_for(output, prompt)
         request = TurnRequest(
             run_id=self.run_id,
-            prompt=self.prompt if native else _asking_for(options.output, self.prompt),
+            prompt=prompt,
             workspace=options.workspace,
             clone=clone,
             environment={**self.spec.environment, **attached.environment},
@@ -203,7 +205,7 @@ class TurnWork:
             mcp=attached.mcp,
             resources=options.resources or Resources(),
             secrets=attached.secrets,
-            output=options.output,
+            output=output,
         )
         launch, dialect = driver.prepare(request), driver.dialect(request)
         for made, kind, method in ((launch, Launch, "prepare"), (dialect, Dialect, "dialect")):
@@ -299,12 +301,3 @@ class TurnWork:
         except Exception as error:
             return errors, error
         return errors, None
-
-
-def _asking_for(output: OutputSchema | None, prompt: str) -> str:
-    assert output is not None
-    schema = json.dumps(dict(output.schema), ensure_ascii=False)
-    return (
-        f"{prompt}\n\nAnswer with one JSON value and nothing else: no other text, no code "
-        f"fence. It is a {output.name} and has to fit this JSON Schema:\n{schema}"
-    )

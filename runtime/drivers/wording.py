@@ -1,12 +1,24 @@
-"""How drivers say that a turn failed: the command, its end, and the next step."""
+"""What drivers say: to the application of a turn that failed, to a model of its answer."""
 
 from __future__ import annotations
 
+import json
+
+from ...messages.options import OutputSchema
 from ...messages.turn import ProcessExit
 
-__all__ = ["explain", "shortened"]
+__all__ = ["asking_for", "explain", "shortened"]
 
 _LONGEST = 300
+
+
+def asking_for(output: OutputSchema, prompt: str) -> str:
+    """Return a prompt that asks for an answer of a form, where nothing else can."""
+    schema = json.dumps(dict(output.schema), ensure_ascii=False)
+    return (
+        f"{prompt}\n\nEnd with one JSON value and nothing else: no other text, no code "
+        f"fence. It is a {output.name} and has to fit this JSON Schema:\n{schema}"
+    )
 
 
 def explain(command: str, exit: ProcessExit, what: str, step: str, said: str = "") -> str:

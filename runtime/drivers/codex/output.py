@@ -9,6 +9,7 @@ from typing import Any
 from ....messages.options import OutputSchema
 from ...profiles.clone import Clone
 from ...profiles.given import lay_text
+from ..wording import asking_for
 
 __all__ = ["is_strict", "output_arguments", "worded"]
 
@@ -52,11 +53,7 @@ def worded(prompt: str, output: OutputSchema | None) -> str:
     """Return a prompt that asks for what can't be given as a schema."""
     if output is None or is_strict(output.schema):
         return prompt
-    schema = json.dumps(dict(output.schema), ensure_ascii=False)
-    return (
-        f"{prompt}\n\nEnd with one JSON value and nothing else: no other text, no code "
-        f"fence. It is a {output.name} and has to fit this JSON Schema:\n{schema}"
-    )
+    return asking_for(output, prompt)
 
 
 def is_strict(schema: Any) -> bool:
