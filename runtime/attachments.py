@@ -20,6 +20,7 @@ from ..messages.secret import Secret
 from ..messages.services import Attachment, RunInfo, RunService
 from .drivers.environment import check_variables
 from .processes.session import MARKER
+from .resources import checked_servers
 from .workers import Workers
 
 __all__ = ["Attached", "Observers", "attach"]
@@ -98,7 +99,7 @@ def _join(
         if not isinstance(brought, Attachment):
             msg = f"{name}.attach returned a {type(brought).__name__}; return an Attachment."
             raise ConfigurationError(msg)  # noqa: TRY301
-        environment, servers = dict(brought.environment), tuple(brought.mcp)
+        environment, servers = dict(brought.environment), _checked_servers(name, brought.mcp)
         _check_variables(name, environment, reserved | attached.environment.keys())
         _check_keys(name, servers, {server_key, *(server.key for server in attached.mcp)})
     except BaseException:
@@ -125,12 +126,22 @@ def _check_variables(name: str, variables: Mapping[str, str], taken: set[str]) -
         raise ConfigurationError(msg)
 
 
+def _checked_servers(name: str, given: Iterable[McpServer]) -> tuple[McpServer, ...]:
+    try:
+        return checked_servers(given)
+    except (TypeError, ValueError, ServerConflictError) as error:
+        conflict = isinstance(error, ServerConflictError)
+        kind = ServerConflictError if conflict else ConfigurationError
+        msg = f"{name} brings an MCP server that can't be: {error}"
+        raise kind(msg) from error
+
+
 def _check_keys(name: str, servers: tuple[McpServer, ...], taken: set[str]) -> None:
+    lowered = {key.lower() for key in taken}  # as where two of one list are compared
     for server in servers:
-        if server.key in taken:
+        if server.key.lower() in lowered:
             msg = f"{name} brings an MCP server with the key {server.key!r}, which is taken."
             raise ServerConflictError(msg)
-        taken.add(server.key)
 
 
 def _detach(services: tuple[RunService, ...], info: RunInfo) -> tuple[Exception, ...]:

@@ -183,6 +183,19 @@ BAD: dict[str, tuple[Any, type[Exception]]] = {
         Attachment(mcp=(StdioServer(key="mine", command="x"),)),
         ServerConflictError,
     ),
+    "a key of the run's but for its case": (
+        Attachment(mcp=(StdioServer(key="Mine", command="x"),)),
+        ServerConflictError,
+    ),
+    "a key that can't be one": (
+        Attachment(mcp=(StdioServer(key="a b", command="x"),)),
+        ConfigurationError,
+    ),
+    "a url that holds a login": (
+        Attachment(mcp=(HttpServer(key="db", url="http://me:secret@127.0.0.1:1"),)),
+        ConfigurationError,
+    ),
+    "no servers": (Attachment(mcp=("x",)), ConfigurationError),  # type: ignore[arg-type]
 }
 
 
