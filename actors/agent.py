@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..errors import AgentClosedError, ToolcribError
+from ..errors import AgentClosedError
 from ..messages.agent import (
     AgentClosed,
     CancelRun,
@@ -205,10 +205,10 @@ class AgentActor(Actor):
             except Exception as error:
                 # Its caller waits already, and nobody else could tell it.
                 _log.exception("%s could not start a run that waited", self.name)
-                msg = f"run {waiting.request.run_id} could not be started; the log has the reason."
-                failure = ToolcribError(msg)
-                failure.__cause__ = error
-                waiting.request.sink.finish(None, failure)
+                why = f"run {waiting.request.run_id} could not be started; the log has the reason."
+                verdict = self._verdict(waiting.request)
+                verdict.stopped(RunReason.INFRASTRUCTURE, why, error)
+                self._end_unstarted(waiting.request, verdict)
 
     def _take_waiting(self, run_id: str) -> _Waiting:
         waiting = self._waiting.pop(run_id)
@@ -229,17 +229,23 @@ class AgentActor(Actor):
             self._end_waiting(CancelRun(run_id, RunReason.TIMED_OUT, why))
 
     def _end_waiting(self, message: CancelRun) -> None:
-        """End a run that never began, as its caller sees it."""
         request = self._take_waiting(message.run_id).request
-        provider = self._spec.driver.provider
-        verdict = Verdict(
+        verdict = self._verdict(request)
+        verdict.cancelled(message.reason, message.message)
+        self._end_unstarted(request, verdict)
+
+    def _verdict(self, request: StartRun) -> Verdict:
+        return Verdict(
             request.run_id,
             request.thread_key,
-            provider,
+            self._spec.driver.provider,
             metadata=request.options.metadata,
             transcript=Transcript(request.prompt).items,
         )
-        verdict.cancelled(message.reason, message.message)
+
+    def _end_unstarted(self, request: StartRun, verdict: Verdict) -> None:
+        """End a run that never began, as its caller sees it."""
+        provider = self._spec.driver.provider
         start = RunStarted(provider=provider, prompt=request.prompt, source="toolcrib")
         request.sink.publish(start)
         request.sink.publish(verdict.finished())

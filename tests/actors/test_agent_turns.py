@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from third_party import Echo
 
-from toolcrib import RunError, RunFinished, RunReason, RunStarted, ToolcribError
+from toolcrib import RunError, RunFinished, RunReason, RunStarted
 from toolcrib.actors.base import Ref, Services
 from toolcrib.messages.agent import (
     AgentClosed,
@@ -131,6 +131,8 @@ def test_a_waiting_run_that_can_not_be_started_is_told_and_the_next_one_starts(
 
     house.start_run = start_run
     house.tell(RunEnded("r0"))
-    with pytest.raises(ToolcribError, match="r2"):
-        unlucky.wait_result(WAIT)
+    error = outcome(unlucky)
+    assert error.reason is RunReason.INFRASTRUCTURE
+    assert "r2" in error.message
+    assert isinstance(error.__cause__, RuntimeError)
     assert names(house) == ["r0", "r1", "r3"]
