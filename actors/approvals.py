@@ -184,12 +184,19 @@ class ApprovalDesk:
             self._refuse_unasked(ask, attempt, why, "nobody")
             return
         waiting = self._announce(ask, attempt)
+        timeout = self._rules.timeout
+        deadline = None if timeout is None else datetime.now(UTC) + timedelta(seconds=timeout)
+        try:
+            request = live_request(
+                waiting.slot, waiting.id, ask, attempt=attempt, deadline=deadline
+            )
+        except RecursionError:
+            # Nothing is open yet, and nobody could be shown what was asked.
+            self._refuse_unasked(ask, attempt, "Its arguments are nested too deeply.", "policy")
+            return
         self._open[waiting.id] = waiting
-        timeout, deadline = self._rules.timeout, None
         if timeout is not None:
-            deadline = datetime.now(UTC) + timedelta(seconds=timeout)
             waiting.timer = host.remind(timeout, ApprovalDeadlinePassed(waiting.id))
-        request = live_request(waiting.slot, waiting.id, ask, attempt=attempt, deadline=deadline)
         host.publish(request)
         if self._has_callback:
             host.call_back(request)

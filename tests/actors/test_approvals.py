@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -118,6 +120,19 @@ def test_what_the_policy_rejects_follows_the_rule_for_denials(rule: str, aborts:
     assert host.settled == [("denied", "policy")]
     assert host.decision.interrupt == aborts
     assert [reason for reason, _, _ in host.given_up] == [RunReason.APPROVAL_DENIED] * aborts
+
+
+def test_what_is_nested_too_deeply_to_be_shown_is_denied_and_leaves_nothing_open() -> None:
+    arguments: dict[str, Any] = {}
+    for _ in range(sys.getrecursionlimit()):
+        arguments = {"a": arguments}
+    host = Host(permission="ask", on_reject="continue", callback=True)
+    host.desk.asked(replace(ask(), arguments=arguments))
+    assert (host.requests, host.called, host.reminders) == ([], [], [])
+    assert host.settled == [("denied", "policy")]
+    assert not host.decision.approved
+    assert "nested too deeply" in host.decision.reason
+    assert not host.desk.waits
 
 
 def test_an_application_that_is_asked_decides() -> None:
