@@ -14,7 +14,7 @@ from .messages.agent import CancelRun, CloseAgent, CloseTimedOut, RunRefused, St
 from .messages.base import LivingAddress, Message
 from .messages.options import RunOptions
 from .messages.results import RunReason
-from .runtime.signals import in_thread
+from .runtime.signals import bounded, in_thread
 from .runtime.spec import AgentSpec
 from .runtime.streams import EventStream
 from .stream import Stream
@@ -106,6 +106,7 @@ class Link:
 
     def close(self, timeout: float) -> None:
         """Close the Agent, or go on closing; see `Agent.close`."""
+        timeout = bounded(timeout)
         if (address := self._begin_close()) is not None:
             inbox = self._inbox()
             request = CloseAgent(timeout, inbox)
@@ -114,6 +115,7 @@ class Link:
 
     async def aclose(self, timeout: float) -> None:
         """Do as `close`, without blocking the running event loop."""
+        timeout = bounded(timeout)
         if (address := self._begin_close()) is not None:
             inbox = self._inbox()
             request = CloseAgent(timeout, inbox)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .errors import ConfigurationError, GatewayError, RunError, ThreadError
+from .errors import ToolcribError
 from .messages.agent import CancelRun
 from .messages.base import Address
 from .messages.events import Event
@@ -109,8 +110,7 @@ class Stream:
         traceback: TracebackType | None,
     ) -> None:
         self.cancel()
-        # Whoever wants the outcome asks for it inside the block.
-        with suppress(RunError, ConfigurationError, ThreadError, GatewayError):
+        with self._leaving():
             self.result(_CLOSE_TIMEOUT)
 
     async def __aenter__(self) -> Self:
@@ -123,8 +123,18 @@ class Stream:
         traceback: TracebackType | None,
     ) -> None:
         self.cancel()
-        with shielded(), suppress(RunError, ConfigurationError, ThreadError, GatewayError):
+        with shielded(), self._leaving():
             await self.aresult(_CLOSE_TIMEOUT)
+
+    @contextmanager
+    def _leaving(self) -> Iterator[None]:
+        """Leave the run's own error aside, but not that it does not end."""
+        try:
+            yield
+        except ToolcribError:
+            # Whoever wants the outcome asks for it inside the block.
+            if not self._events.finished:
+                raise
 
 
 def _abandon(system: System, address: Address, run_id: str, events: EventStream) -> None:

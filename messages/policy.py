@@ -6,7 +6,6 @@ profile and defaults decide. Only what is set is checked against the driver.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -37,6 +36,10 @@ ApprovalKind = Literal["permission", "plan_review", "question"]
 answer to a question."""
 
 
+# Some thirty years; a deadline that is much later is no date any more.
+_LONGEST = 1e9
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approvals:
     """Who decides what the provider asks, and what follows.
@@ -56,8 +59,8 @@ class Approvals:
     question: QuestionMode | None = None
     """Questions of the model to its user."""
     timeout: float | None = 300.0
-    """Seconds that one request may wait for the application; ``None`` waits as
-    long as the run lasts."""
+    """Seconds that one request may wait for the application, 1e9 at most; ``None``
+    waits as long as the run lasts."""
     on_timeout: Fallback = "abort"
     """What follows where nobody answered in time."""
     on_reject: Fallback = "abort"
@@ -68,9 +71,12 @@ class Approvals:
     def __post_init__(self) -> None:
         _check_choices(self, _APPROVAL_CHOICES)
         if self.timeout is not None and not (
-            _is_number(self.timeout) and 0 < self.timeout < math.inf
+            _is_number(self.timeout) and 0 < self.timeout <= _LONGEST
         ):
-            msg = f"timeout is {self.timeout!r}; pass more than 0 seconds, or None for no limit."
+            msg = (
+                f"timeout is {self.timeout!r:.80}; pass more than 0 and at most {_LONGEST:g} "
+                "seconds, or None for no limit."
+            )
             raise ValueError(msg)
         retries = self.max_retries
         if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -45,8 +45,8 @@ def _text(option: str) -> Check:
 def _seconds(option: str) -> Check:
     def check(given: Any) -> float:
         _require(given, (int, float), option, "a number of seconds")
-        if not 0 < given < math.inf:
-            msg = f"{option} is {given}; pass more than 0 seconds, or None for no limit."
+        if not 0 < given <= sys.float_info.max:
+            msg = f"{option} is {given!s:.80}; pass more than 0 seconds, or None for no limit."
             raise ValueError(msg)
         return float(given)
 

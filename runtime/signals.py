@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Protocol, TypeVar, cast
 
-__all__ = ["Signal", "in_thread", "new_signal", "shielded"]
+__all__ = ["Signal", "bounded", "in_thread", "new_signal", "shielded"]
 
 T = TypeVar("T")
 
@@ -41,6 +42,16 @@ def new_signal() -> Signal:
     """
     trio = _trio()
     return _LoopSignal() if trio is None else _TrioSignal(trio)
+
+
+def bounded(seconds: float) -> float:
+    """Return how long to wait at most, so that any lock can wait that long.
+
+    Args:
+        seconds: As long as the caller would wait; infinity is for ever.
+    """
+    # Half, since a little may be added to it.
+    return min(seconds, threading.TIMEOUT_MAX / 2)
 
 
 async def in_thread(function: Callable[[], T]) -> T:

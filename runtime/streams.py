@@ -32,7 +32,7 @@ from ..messages.events import (
 )
 from ..messages.results import Result
 from ..messages.run import EventsConsumed
-from .signals import Signal, new_signal
+from .signals import Signal, bounded, new_signal
 
 __all__ = ["EventStream"]
 
@@ -236,7 +236,7 @@ class EventStream:
             AskTimeout: The run has not finished in time; it goes on.
             BaseException: The error that the run finished with.
         """
-        if not self._done.wait(timeout):
+        if not self._done.wait(None if timeout is None else bounded(timeout)):
             raise self._late(timeout)
         return self._outcome()
 
@@ -256,7 +256,7 @@ class EventStream:
                 self._waiters.add(signal)
         if not done:
             try:
-                done = await signal.wait(timeout)
+                done = await signal.wait(None if timeout is None else bounded(timeout))
             finally:
                 with self._lock:
                     self._waiters.discard(signal)

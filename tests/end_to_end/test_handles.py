@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import signal
 import threading
@@ -14,8 +15,12 @@ from third_party import Echo, Gate
 from toolcrib import (
     Agent,
     AgentClosedError,
+    AskTimeout,
+    Attachment,
     MemoryStore,
     RunError,
+    RunInfo,
+    RunService,
     System,
     ToolcribError,
     Tracer,
@@ -174,3 +179,50 @@ def test_a_second_turn_of_a_busy_thread_is_refused(system: System, workspace: Pa
             agent.thread("t").run("two")
         gate.release.set()
         assert stream.result(WAIT).text == "you said one"
+
+
+@pytest.mark.parametrize("timeout", [1e10, float("inf")])
+def test_a_close_may_wait_longer_than_a_lock_can(system: System, timeout: float) -> None:
+    agent = Agent(Echo(), system=system)
+    agent.run("hello")
+    agent.close(timeout)
+    with pytest.raises(AgentClosedError):
+        agent.run("hello")
+
+
+class _Closed(RunService):
+    """Raises what a run on an Agent of its own would, once that is closed."""
+
+    def attach(self, run: RunInfo) -> Attachment:
+        msg = "the service's own Agent is closed"
+        raise AgentClosedError(msg)
+
+
+def test_the_error_of_a_block_is_not_replaced_by_that_of_its_run(system: System) -> None:
+    def leave(agent: Agent) -> None:
+        with agent.stream("hello") as stream:
+            with pytest.raises(AgentClosedError):
+                stream.result(WAIT)
+            raise LookupError
+
+    async def aleave(agent: Agent) -> None:
+        async with agent.stream("hello"):
+            raise LookupError
+
+    with Agent(Echo(), services=[_Closed()], system=system) as agent:
+        with pytest.raises(LookupError):
+            leave(agent)
+        with pytest.raises(LookupError):
+            asyncio.run(aleave(agent))
+
+
+def test_a_block_whose_run_does_not_end_says_so(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Echo()
+    driver.preparing.hold()
+    monkeypatch.setattr("toolcrib.stream._CLOSE_TIMEOUT", 0.05)
+    with Agent(driver, system=system) as agent:
+        with pytest.raises(AskTimeout), agent.stream("hello"):
+            assert driver.preparing.entered.wait(WAIT)
+        driver.preparing.release.set()

@@ -354,6 +354,11 @@ def test_what_is_wrong_is_refused_by_name(
         layered((), given, "A run", construction=False)
 
 
+def test_a_time_that_is_no_float_is_refused() -> None:
+    with pytest.raises(ValueError, match="timeout is 1000"):
+        settled(timeout=10**400)
+
+
 def test_two_servers_of_one_key_are_refused() -> None:
     twice: list[McpServer] = [
         HttpServer(key="a", url="http://h/"),

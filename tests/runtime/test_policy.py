@@ -100,3 +100,9 @@ def test_unset_options_are_portable_and_an_output_can_always_be_asked_for() -> N
     output = OutputSchema(name="Answer", schema={}, load=str)
     unset = Policy(approvals=Approvals(timeout=1, on_timeout="continue"))
     check_options(options(output=output, policy=unset, timeout=1), "cursor", Capabilities())
+
+
+@pytest.mark.parametrize("timeout", [0, float("nan"), float("inf"), 1e12])
+def test_a_timeout_of_approvals_that_makes_no_date_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match=r"at most 1e\+09 seconds"):
+        Approvals(timeout=timeout)

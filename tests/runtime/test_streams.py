@@ -462,3 +462,13 @@ def test_an_abandoned_read_can_be_collected_in_the_publishing_thread() -> None:
         gc.collect()
     stream.publish(notice())
     assert isinstance(stream.get(0), Notice)
+
+
+@pytest.mark.parametrize("timeout", [1e10, float("inf")])
+def test_a_result_can_be_waited_for_longer_than_a_lock_can(timeout: float) -> None:
+    stream = EventStream("run_1", None)
+    threading.Timer(0.05, stream.finish, (make_result(), None)).start()
+    assert stream.wait_result(timeout).text == "done"
+    later = EventStream("run_1", None)
+    threading.Timer(0.05, later.finish, (make_result(), None)).start()
+    assert asyncio.run(later.await_result(timeout)).text == "done"
