@@ -53,6 +53,7 @@ class Connection:
         self.phase = Phase.HEAD
         self.due = time.monotonic() + limits.head_timeout
         self.inbound = bytearray()
+        self.searched = 0
         # A view, since each cut of what is left would copy megabytes.
         self.outbound = _NOTHING
         self.admitted: Admitted | None = None

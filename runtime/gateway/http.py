@@ -38,6 +38,8 @@ CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """What a client waits for that asked before it sends a body."""
 
 _INVALID_REQUEST: Final = -32600
+# Ten times what real clients send. Parsing kilobytes of choices would hold the front up.
+_LONGEST_CHOICE: Final = 512
 
 
 class BadRequest(Exception):
@@ -151,6 +153,8 @@ def from_environ(environ: WSGIEnvironment, max_bytes: int, max_fields: int) -> H
     query = request.query_string.decode("latin-1")
     target = f"{request.path}?{query}" if query else request.path
     head = Head(request.method, target, fields, keep_alive=True)
+    if head.get("host") is None:
+        raise BadRequest(400)
     length = head.get("content-length")
     if length is not None and not (length.isascii() and length.isdigit()):
         raise BadRequest(400)
@@ -210,7 +214,9 @@ def _option_parser() -> Callable[[str], tuple[str, dict[str, str]]]:
 
 def media_type(value: str | None) -> str:
     """Return the media type of a Content-Type, without its parameters."""
-    return _option_parser()(value or "")[0].lower()
+    if value is None or len(value) > _LONGEST_CHOICE:
+        return ""
+    return _option_parser()(value)[0].lower()
 
 
 def accepts(head: Head, kind: str, *, named: bool = False) -> bool:
@@ -224,7 +230,10 @@ def accepts(head: Head, kind: str, *, named: bool = False) -> bool:
     values = head.all("accept")
     if not values:
         return not named
-    quality, wildcards = _quality(", ".join(values), kind)
+    text = ", ".join(values)
+    if len(text) > _LONGEST_CHOICE:
+        return False
+    quality, wildcards = _quality(text, kind)
     return quality > 0 and not (named and wildcards)
 
 

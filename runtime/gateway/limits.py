@@ -35,6 +35,9 @@ class Limits:
     """The most requests that may wait for one of those; further ones get 503."""
     connections: int = 128
     """The most open connections."""
+    unread_bytes: int = 64 * 1024 * 1024
+    """How much of their answers clients may leave unread, in bytes, all together;
+    beyond it requests get 503."""
     head_timeout: float = 5.0
     """How long a request's head may take, in seconds."""
     body_timeout: float = 10.0

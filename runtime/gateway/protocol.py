@@ -12,7 +12,7 @@ import contextvars
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 import anyio
@@ -96,8 +96,8 @@ class Request:
     """Its parameters."""
     version: str
     """The revision that it is written in."""
-    fields: tuple[tuple[str, str], ...]
-    """The header fields that came with it."""
+    fields: tuple[tuple[str, str], ...] = field(repr=False)
+    """The header fields that came with it, without the token."""
     client_info: Any = None
     """What the client says that it is; of 2026-07-28 only."""
     client_capabilities: Any = None
@@ -348,7 +348,8 @@ def _parse(head: http.Head, body: bytes) -> Request | None:
     # A client without handshakes is told the revisions of its own kind, by `_classify`.
     if unsupported and not _is_enveloped(params):
         raise _rejected(unsupported, request_id)
-    request = Request(request_id, cast("str", method), params, version, head.fields)
+    fields = tuple(each for each in head.fields if each[0] != "authorization")
+    request = Request(request_id, cast("str", method), params, version, fields)
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
         return request
     return _classify(request, message)
@@ -360,7 +361,10 @@ def _is_enveloped(params: Json | None) -> bool:
 
 
 def _classify(request: Request, message: Json) -> Request:
-    route = classify_inbound_request(message, headers=dict(request.fields))
+    try:
+        route = classify_inbound_request(message, headers=dict(request.fields))
+    except ValueError:  # the SDK's, of a field in Base64 that is none
+        raise _refused(HEADER_MISMATCH, "A routing header is malformed", request.id) from None
     if isinstance(route, InboundLadderRejection):
         raise _rejected(route, request.id)
     return replace(

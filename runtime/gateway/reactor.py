@@ -28,6 +28,7 @@ _HEAD_END = b"\r\n\r\n"
 _LINGER_SECONDS = 1.0
 _ACCEPT_PAUSE_SECONDS = 0.1
 _PIPELINED_BYTES = 64 * 1024
+_UNREAD_SECONDS = 0.2
 
 
 class Reactor:
@@ -55,6 +56,7 @@ class Reactor:
         self._service = service
         self._authority = f"127.0.0.1:{listening.getsockname()[1]}"
         self._connections: set[Connection] = set()
+        self._slow: set[Connection] = set()
         self._selector = selectors.DefaultSelector()
         self._awake, self._alarm = socket.socketpair()
         self._attention: deque[Connection] = deque()
@@ -109,7 +111,12 @@ class Reactor:
         due = min(self._next, self._cutoff or self._next)
         return None if due == float("inf") else max(0.0, due - time.monotonic())
 
-    def _dispatch(self, target: Callable[[], None] | Connection, events: int) -> None:
+    def _dispatch(
+        self,
+        target: Callable[[], None] | Connection,
+        events: int,
+        about: Connection | None = None,
+    ) -> None:
         try:
             if not isinstance(target, Connection):
                 target()
@@ -122,8 +129,9 @@ class Reactor:
         except Exception:
             # One connection may fail; the front and the others may not.
             _log.exception("The gateway's front met an unexpected error.")
-            if isinstance(target, Connection):
-                self._drop(target)
+            culprit = target if isinstance(target, Connection) else about
+            if culprit is not None:
+                self._drop(culprit)
 
     # Connections come and go.
 
@@ -141,6 +149,9 @@ class Reactor:
             self._schedule(time.monotonic() + _ACCEPT_PAUSE_SECONDS)
             return
         if len(self._connections) >= self._limits.connections and not self._evict():
+            sock.setblocking(False)
+            with contextlib.suppress(OSError):
+                sock.send(http.encode(http.busy(), close=True))
             sock.close()
             return
         sock.setblocking(False)
@@ -154,7 +165,7 @@ class Reactor:
         """Close the connection that is missed least; ``False`` if none is."""
         idle = [each for each in self._connections if each.waits]
         strangers = [each for each in idle if not each.authenticated]
-        candidates = strangers or [each for each in idle if each.phase is Phase.IDLE]
+        candidates = strangers or [each for each in idle if each.admitted is None]
         if not candidates:
             return False
         self._drop(min(candidates, key=lambda each: each.due))
@@ -164,6 +175,7 @@ class Reactor:
         if connection.closed:
             return
         self._connections.discard(connection)
+        self._slow.discard(connection)
         self._selector.unregister(connection.sock)
         if connection.exchange is not None:
             self._service.abandon(connection.exchange)
@@ -199,11 +211,13 @@ class Reactor:
 
     def _advance_head(self, connection: Connection) -> None:
         data = connection.inbound
-        end = data.find(_HEAD_END, 0, self._limits.header_bytes)
+        # A client that sends byte by byte must not have all of it read again each time.
+        seen, connection.searched = connection.searched, len(data)
+        end = data.find(_HEAD_END, max(0, seen - 3), self._limits.header_bytes)
         if end < 0:
             if len(data) >= self._limits.header_bytes:
                 self._refuse(connection, http.refusal(431))
-            elif data.count(b"\n") != data.count(b"\r\n"):
+            elif data.count(b"\n", seen) != data.count(b"\r\n", max(0, seen - 1)):
                 # llhttp would say the same, but only once the head is complete,
                 # which with bare line feeds it never is.
                 self._refuse(connection, http.refusal(400))
@@ -221,10 +235,16 @@ class Reactor:
             self._refuse(connection, replace(verdict, body=b"") if silent else verdict)
             return
         connection.authenticated = True
-        if self._closing or not self._service.admit(verdict.registration):
+        unread = sum(len(each.outbound) for each in self._slow)
+        if (
+            self._closing
+            or unread > self._limits.unread_bytes
+            or not self._service.admit(verdict.registration)
+        ):
             self._refuse(connection, http.busy())
             return
         del data[:size]
+        connection.searched = 0
         self._expect_body(connection, verdict)
 
     def _expect_body(self, connection: Connection, admitted: Admitted) -> None:
@@ -274,7 +294,8 @@ class Reactor:
         for _ in range(len(self._attention)):
             connection = self._attention.popleft()
             if not connection.closed:
-                self._settle(connection)
+                # On its own, since a fault would leave those behind it unseen.
+                self._dispatch(partial(self._settle, connection), 0, connection)
 
     def _flush(self, connection: Connection) -> None:
         connection.flush()
@@ -286,6 +307,9 @@ class Reactor:
         wanted = selectors.EVENT_READ
         if connection.outbound:
             wanted |= selectors.EVENT_WRITE
+            self._slow.add(connection)
+        else:
+            self._slow.discard(connection)
         if self._selector.get_key(connection.sock).events != wanted:
             self._selector.modify(connection.sock, wanted, connection)
         if connection.outbound or connection.phase is Phase.ENDING:
@@ -311,15 +335,18 @@ class Reactor:
             self._accepting = True
             self._selector.register(self._listening, selectors.EVENT_READ, self._accept)
         for connection in list(self._connections):
-            exchange = connection.exchange
-            if exchange is None:
-                if now >= connection.due:
-                    self._time_out(connection)
-                due = connection.due
-            else:
-                due = self._watch(connection, exchange, now)
-            if not connection.closed:
-                self._schedule(due)
+            self._dispatch(partial(self._look_after, connection, now), 0, connection)
+
+    def _look_after(self, connection: Connection, now: float) -> None:
+        exchange = connection.exchange
+        if exchange is None:
+            if now >= connection.due:
+                self._time_out(connection)
+            due = connection.due
+        else:
+            due = self._watch(connection, exchange, now)
+        if not connection.closed:
+            self._schedule(due)
 
     def _watch(self, connection: Connection, exchange: Exchange, now: float) -> float:
         """Do what is due for a request under way; return when to look again."""
@@ -336,6 +363,9 @@ class Reactor:
         if connection.exchange is not exchange:
             return connection.due
         due = min(exchange.deadline, exchange.beat)
+        if exchange.call is None:
+            # Its tool may have a shorter deadline, which is known once it is read.
+            due = min(due, now + _UNREAD_SECONDS)
         return min(due, connection.due) if connection.outbound else due
 
     def _time_out(self, connection: Connection) -> None:

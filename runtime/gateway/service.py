@@ -163,9 +163,12 @@ class Service:
         if exchange.streams and ready.progress_token is not None:
             push = partial(exchange.channel.push, exchange)
             progress = ProgressEvents(ready.progress, push)
-        exchange.call = ready
         exchange.context = Context(ready.tool.name, deadline, on_progress=progress)
         exchange.deadline = deadline
+        exchange.call = ready
+        if exchange.claimed:
+            # Given up before there was anything to cancel.
+            exchange.context.cancel()
         if self._slots.enter(exchange.admitted.registration, exchange):
             self._run(exchange)
         elif exchange.claimed:

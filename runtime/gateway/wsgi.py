@@ -15,6 +15,8 @@ from .service import Service
 
 __all__ = ["WsgiApp"]
 
+_UNREAD_SECONDS = 0.2
+
 
 class WsgiApp:
     """A WSGI application that lends tools, at ``/mcp`` under where it is mounted.
@@ -36,6 +38,8 @@ class WsgiApp:
         self._limits = limits or Limits()
         self._service = Service(self._limits)
         self._service.share(len(set(table.values())))
+        self._open: set[Exchange] = set()
+        self._closed = False
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request; blocks until then."""
@@ -51,9 +55,14 @@ class WsgiApp:
             Whether every thread has ended; ``False`` when a handler has not returned.
         """
         deadline = time.monotonic() + timeout
+        self._closed = True
         for registration in self._table.values():
             registration.cancel()
-        return self._service.close(deadline)
+        ended = self._service.close(deadline)
+        # Those that still wait, for a worker that will not come.
+        for exchange in list(self._open):
+            self._service.cut(exchange)
+        return ended
 
     def _answer(self, environ: WSGIEnvironment) -> http.Answer:
         limits = self._limits
@@ -69,20 +78,34 @@ class WsgiApp:
         return self._exchange(verdict, environ)
 
     def _exchange(self, admitted: Admitted, environ: WSGIEnvironment) -> http.Answer:
-        body = _body(environ, admitted.length)
+        try:
+            body = _body(environ, admitted.length)
+        except BaseException:
+            self._service.release(admitted.registration)
+            raise
         if body is None:
             self._service.release(admitted.registration)
             return http.refusal(400)
         waiter = _Waiter()
         exchange = Exchange(admitted, body, waiter, self._limits, streams=False)
-        self._service.submit(exchange)
-        # Which tool it calls, and so its own deadline, is known only later.
-        due = min(exchange.deadline, exchange.arrived + admitted.registration.shortest_deadline)
-        while not waiter.wait(due):
+        self._open.add(exchange)
+        try:
+            if self._closed:
+                self._service.cut(exchange)
+            else:
+                self._service.submit(exchange)
+            self._wait(exchange, waiter)
+        finally:
+            self._open.discard(exchange)
+        return waiter.answer
+
+    def _wait(self, exchange: Exchange, waiter: _Waiter) -> None:
+        # Its tool may have a shorter deadline, which is known once it is read.
+        while not waiter.wait(
+            exchange.deadline if exchange.call else time.monotonic() + _UNREAD_SECONDS
+        ):
             if time.monotonic() >= exchange.deadline:
                 self._service.expire(exchange)
-            due = exchange.deadline
-        return waiter.answer
 
 
 class _Waiter:

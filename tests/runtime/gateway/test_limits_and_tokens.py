@@ -21,6 +21,7 @@ def test_the_default_limits_are_those_of_the_design() -> None:
         "running": 32,
         "waiting": 32,
         "connections": 128,
+        "unread_bytes": 64 * mebibyte,
         "head_timeout": 5.0,
         "body_timeout": 10.0,
         "idle_timeout": 120.0,
