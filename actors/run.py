@@ -275,6 +275,7 @@ class RunActor(Actor):
 
     def _launch(self, launch: Launch, dialect: Dialect) -> None:
         self._step = Step.RUNNING
+        self._outlet.hide(launch.secrets)
         driver = self._start_driver(launch, dialect, self.address, self._agent)
         self.send(self._agent, ProviderStarting(self._request.run_id, driver))
         self._turn.launch(driver)

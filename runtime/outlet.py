@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..messages.agent import EventSink
 from ..messages.base import Address
 from ..messages.events import Event, RunFinished
 from ..messages.results import Result, TranscriptItem
+from ..messages.secret import Secret
 from .attachments import Observers
+from .processes.lines import Masks
 from .transcript import Transcript
 
 __all__ = ["Outlet"]
@@ -43,6 +45,10 @@ class Outlet:
         """Have a sink that paces tell the run what was read."""
         if self._sink.paces:
             self._sink.report_reads(run)
+
+    def hide(self, secrets: Iterable[Secret]) -> None:
+        """Hide secrets in the transcript too, whose pieces come one by one."""
+        self._transcript.hide(Masks(secrets))
 
     def publish(self, event: Event) -> None:
         """Pass on an event that is not the provider's."""
@@ -88,9 +94,9 @@ class Outlet:
     def _pass_on(self, events: Sequence[Event], *, from_provider: bool) -> None:
         if self._sink.paces:
             self._unread.extend([from_provider] * len(events))
-        self._sink.publish_all(events)
-        for event in events:
+        for event in events:  # before a reader may change what is in them
             self._transcript.add(event)
+        self._sink.publish_all(events)
         if self._observers is not None:
             for event in events:
                 self._observers.tell(event)

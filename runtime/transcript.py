@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ..messages.events import Event, TextDelta, Thinking, ToolCall, ToolResult
 from ..messages.results import TranscriptItem
+from .processes.lines import Masks
 
 __all__ = ["Transcript"]
 
@@ -26,8 +27,13 @@ class Transcript:
 
     def __init__(self, prompt: str) -> None:
         self._items = [TranscriptItem(kind="user", text=prompt)]
+        self._masks = Masks(())
         self._spoken: _Spoken | None = None
         self._pieces: list[str] = []
+
+    def hide(self, masks: Masks) -> None:
+        """Hide secrets in what is put together from pieces, each of which is masked."""
+        self._masks = masks
 
     def add(self, event: Event) -> None:
         """Take an event; those that are neither said nor done are left aside."""
@@ -78,7 +84,8 @@ class Transcript:
 
     def _close(self) -> None:
         if self._spoken is not None and self._pieces:
-            self._items.append(TranscriptItem(kind=self._spoken[0], text="".join(self._pieces)))
+            text = self._masks.apply("".join(self._pieces))
+            self._items.append(TranscriptItem(kind=self._spoken[0], text=text))
         self._spoken, self._pieces = None, []
 
 

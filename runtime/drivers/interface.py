@@ -52,6 +52,7 @@ __all__ = [
     "Finished",
     "HostedServer",
     "Launch",
+    "MaskedLine",
     "Preflight",
     "ProcessExit",
     "Step",
@@ -195,6 +196,15 @@ Step = Emit | Ask | Withdraw | Write | CloseInput | Finished | Stop
 """What a dialect wants done, in order."""
 
 
+class MaskedLine(str):
+    """A line in which a secret was masked, so not quite what the provider printed.
+
+    What is read in it must not be sent back as the provider's own words.
+    """
+
+    __slots__ = ()
+
+
 class Dialect(ABC):
     """One turn's conversation with a process, without any input or output.
 
@@ -209,6 +219,8 @@ class Dialect(ABC):
     @abstractmethod
     def line(self, text: str) -> tuple[Step, ...]:
         """Take one line of standard output, without its line end.
+
+        It is a `MaskedLine` where something was masked.
 
         Must not raise for anything that a process may print: what it does not
         understand it remembers for `ended`, or emits as a notice.

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from ...messages.secret import Secret
+from ..drivers.interface import MaskedLine
 
 __all__ = ["LastLines", "LineBuffer", "LineTooLongError", "Masks", "Tail"]
 
@@ -122,7 +123,8 @@ class LineBuffer:
             return self._shorten(after)
         text = self._data[:end].decode("utf-8", "replace").removesuffix("\r")
         self._drop(after)
-        return self._masks.apply(text)
+        masked = self._masks.apply(text)
+        return text if masked == text else MaskedLine(masked)
 
     def _shorten(self, after: int) -> str:
         if not self._cut:

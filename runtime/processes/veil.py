@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...messages.events import Event, Subagent, TextDelta, Thinking
+from ...messages.events import Event, Notice, Subagent, TextDelta, Thinking
 from .lines import Masks
 
 __all__ = ["Veil"]
@@ -34,6 +34,8 @@ class Veil:
     def pass_on(self, event: Event) -> list[Event]:
         """Return what can be told by now; it may be nothing."""
         if not self._masks.longest:
+            return [event]
+        if isinstance(event, Notice):  # it may come in the middle of a text
             return [event]
         if not isinstance(event, _Piece):
             return [*self.rest(), event]

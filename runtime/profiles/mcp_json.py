@@ -125,13 +125,14 @@ def put_server(path: Path, key: str, entry: Mapping[str, Any] | None, variable: 
     """
     document = read_object(path)
     servers = dict(_section(path, document))
-    had_entry = servers.pop(key, None) is not None
-    if entry is None and not had_entry:
-        return
+    before = servers.pop(key, None)
     if entry is not None:
         for name, other in servers.items():
             _check_entry(path, name, other, variable)
         servers[key] = dict(entry)
+    # Another run's process may have written to the file a moment ago.
+    if before == servers.get(key):
+        return
     write_object(path, {**document, _SECTION: servers})
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from toolcrib.messages.events import Event, Notice, TextDelta, Thinking, ToolCall, ToolResult
 from toolcrib.messages.results import TranscriptItem
+from toolcrib.messages.secret import Secret
+from toolcrib.runtime.processes.lines import Masks
 from toolcrib.runtime.transcript import Transcript
 
 
@@ -58,3 +60,12 @@ def test_arguments_that_are_no_json_do_not_break_it() -> None:
     call = ToolCall(call_id="c", name="x", arguments=circular, hosted=False)
     odd = ToolCall(call_id="d", name="x", arguments={"v": object()}, hosted=False)
     assert items(call, odd)[1:] == [("tool_call", "{}"), ("tool_call", '{"v": "<object>"}')]
+
+
+def test_a_secret_that_came_in_pieces_is_hidden_in_the_whole() -> None:
+    transcript = Transcript("?")
+    transcript.hide(Masks([Secret("tok_ABCDEFGH")]))
+    for text in ("it is tok_ABC", "DEFGH."):
+        transcript.add(TextDelta(text=text, message_id="1"))
+
+    assert transcript.items()[1].text == "it is ***."

@@ -84,13 +84,23 @@ class Asking:
             old, new = (text_of(call.arguments, name) for name in ("old_string", "new_string"))
             self._plan = (path, text.replace(old, new) if old else text)
 
-    def asked(self, number: str, asked: Mapping[str, Any]) -> list[Step]:
-        """Take a ``can_use_tool`` request."""
+    def asked(self, number: str, asked: Mapping[str, Any], *, masked: bool = False) -> list[Step]:
+        """Take a ``can_use_tool`` request.
+
+        Args:
+            number: Its id.
+            asked: What it asks.
+            masked: Whether a secret in it was masked. Its arguments would go back as
+                they are here, and the tool would do something else.
+        """
         request = _Request(number, asked)
         if twice := self._forget(number):
             # The provider can't tell the two apart, so neither is allowed.
             reason = "Another request with this id waits already."
             return [*twice, *self._denied(request, Decision(approved=False, reason=reason))]
+        if masked:
+            reason = "It holds a secret of this run. Name the variable that has it instead."
+            return self._denied(request, Decision(approved=False, reason=reason))
         if text_of(asked, "tool_name") == _QUESTION:
             return self._question(request)
         ask = self._ask(request)

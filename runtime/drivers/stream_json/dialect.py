@@ -16,6 +16,7 @@ from ..interface import (
     Dialect,
     Emit,
     Finished,
+    MaskedLine,
     Step,
     Stop,
     TurnRequest,
@@ -96,6 +97,7 @@ class StreamJsonDialect(Dialect):
         key = turn.server.key if turn.server else None
         self._asking = Asking(flavor.name, flavor.approval, key, plans_end=flavor.plans_end)
         self._lines = JsonLines()
+        self._masked = False
         self._background = Background()
         self._subagents = Subagents()
         self._open: tuple[_Kind, str] | None = None
@@ -127,6 +129,7 @@ class StreamJsonDialect(Dialect):
 
     def line(self, text: str) -> tuple[Step, ...]:
         """Turn one line into steps; nothing that is printed makes it raise."""
+        self._masked = isinstance(text, MaskedLine)
         taken = self._lines.take(text)
         if taken is None or self._turn.missing:
             return ()
@@ -299,7 +302,7 @@ class StreamJsonDialect(Dialect):
                 refusal(number, "toolcrib does not serve this request."),
                 *self._unknown(record),
             ]
-        return self._asking.asked(number, asked)
+        return self._asking.asked(number, asked, masked=self._masked)
 
     def _control_response(self, record: dict[str, Any]) -> list[Step]:
         response = record.get("response")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from toolcrib.messages.events import Event, Notice, Subagent, TextDelta, Thinking
+from toolcrib.messages.events import Event, Notice, Subagent, TextDelta, Thinking, ToolCall
 from toolcrib.messages.secret import Secret
 from toolcrib.messages.turn import ProcessExit, TurnOutcome
 from toolcrib.runtime.drivers.interface import Emit, Step
@@ -48,11 +48,17 @@ def test_a_secret_in_pieces_of_any_size_is_masked(form: Form, size: int) -> None
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_only_looked_like_a_beginning_comes_before_anything_else(form: Form) -> None:
-    assert veiled(piece(form, "x abca"), Notice(kind="k", message="m"), piece(form, "bd")) == (
-        "x abca|bd"
-    )
+    between = ToolCall(call_id="c", name="look", arguments={}, hosted=False)
+    assert veiled(piece(form, "x abca"), between, piece(form, "bd")) == "x abca|bd"
     assert veiled(piece(form, "x abca"), piece(form, "", last=True)) == "x abca"
     assert veiled(piece(form, "x abca")) == "x abca"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_notice_in_the_middle_of_a_text_shows_no_half_of_a_secret(form: Form) -> None:
+    notice = Notice(kind="k", message="m")
+    first, second = SECRET[:4], SECRET[4:]
+    assert veiled(piece(form, first), notice, piece(form, f"{second}.")) == "|***."
 
 
 def test_texts_of_different_messages_are_not_put_together() -> None:

@@ -12,7 +12,15 @@ from toolcrib import Claude, CodeBuddy
 from toolcrib.messages.approvals import Choice
 from toolcrib.messages.events import Notice
 from toolcrib.messages.results import RunReason
-from toolcrib.runtime.drivers.interface import Ask, Decision, Dialect, Step, Withdraw, Write
+from toolcrib.runtime.drivers.interface import (
+    Ask,
+    Decision,
+    Dialect,
+    MaskedLine,
+    Step,
+    Withdraw,
+    Write,
+)
 
 from .conftest import CLEAN, INIT, Either, dialect, events, play, said, use
 
@@ -299,3 +307,20 @@ def test_only_codebuddy_names_the_call_in_its_answers() -> None:
         reader = dialect(driver)
         ((_, body),) = answers(reader.decided(ask_of(reader, request("Bash")), YES))
         assert ("tool_use_id" in body) is names
+
+
+def test_a_request_in_which_a_secret_was_masked_is_denied_and_never_sent_back(
+    driver: Either,
+) -> None:
+    reader = dialect(driver)
+    play(reader, [INIT])
+    line = json.dumps(request("Bash", command="ls ***/src"))
+
+    steps = reader.line(MaskedLine(line))
+
+    assert asks(steps) == []
+    reason = "It holds a secret of this run. Name the variable that has it instead."
+    ((_, answer),) = answers(steps)
+    assert answer == denied(driver, reason)
+    assert "updatedInput" not in json.dumps(answer)
+    assert len(asks(reader.line(line))) == 1
