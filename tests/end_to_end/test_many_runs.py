@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,8 +58,11 @@ class Held:
 
 
 def _children() -> int:
-    listings = (_PROC / "task").glob("*/children")
-    return sum(len(listing.read_text().split()) for listing in listings)
+    count = 0
+    for listing in (_PROC / "task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # its thread has just ended
+            count += len(listing.read_text().split())
+    return count
 
 
 @dataclass(frozen=True)
