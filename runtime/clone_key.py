@@ -27,7 +27,7 @@ def clone_key(
 ) -> str:
     """Return the key of the clone that a run needs.
 
-    Runs of different identities share none. Neither do runs with other skills
+    Runs of different identities share none. Neither do runs with other skills,
     MCP servers or resources: a driver lays those into the clone, and two runs
     may be under way at once.
 

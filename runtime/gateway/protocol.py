@@ -57,10 +57,11 @@ from mcp_types.version import (
 )
 from pydantic import ValidationError
 
+from .. import json_text
 from ..tools.call import CallOutcome, call
 from ..tools.context import Context, Progress
 from ..tools.tool import Tool, plan_of
-from . import http, json_text
+from . import http
 from .loops import LoopPool
 from .registration import Registration
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InvalidInputError
 from ...messages.options import OutputSchema
+from .. import json_text
 from .overrides import wrapped_schema
 from .portable import portable, root_fault
 from .scope import Scope
@@ -68,23 +68,10 @@ class _Loader:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        return json_text.read(text.encode())
+    except ValueError as error:
         msg = f"the answer is not one JSON value ({error})"
         raise InvalidInputError(msg) from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        msg = "an object has a key twice"
-        raise ValueError(msg)
-    return found
-
-
-def _refuse_constant(name: str) -> Any:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
 
 
 def _said(explanation: str) -> str:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 from ....messages.turn import HostedServer, Launch
@@ -18,6 +17,7 @@ from ...profiles.mcp_json import put_server
 from ..environment import child_environment
 from ..interface import Capabilities, Decision, Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
+from ..stream_json.asking import APPROVALS
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.flags import SHORT
@@ -100,13 +100,7 @@ class Claude(Driver):
     capabilities: ClassVar[Capabilities] = Capabilities(
         web_search=frozenset({"allow", "deny"}),
         browser=frozenset({"allow", "deny"}),
-        approvals=MappingProxyType(
-            {
-                "permission": frozenset({"ask", "auto_approve", "auto_reject"}),
-                "plan_review": frozenset({"ask", "auto_approve", "auto_reject"}),
-                "question": frozenset({"ask", "auto_reject"}),
-            }
-        ),
+        approvals=APPROVALS,
         model=True,
         instructions=True,
         skills=True,

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 from ....errors import ConfigurationError
@@ -17,6 +16,7 @@ from ...profiles.mcp_json import check_servers, put_server
 from ..environment import child_environment
 from ..interface import Capabilities, Decision, Dialect, Driver, Preflight, TurnRequest
 from ..options import settle
+from ..stream_json.asking import APPROVALS
 from ..stream_json.commands import check_arguments, check_choice, locate, shown
 from ..stream_json.dialect import Flavor, StreamJsonDialect
 from ..stream_json.launch import added_servers, arguments, put_skills, server_entry
@@ -118,13 +118,7 @@ class CodeBuddy(Driver):
     provider: ClassVar[str] = "codebuddy"
     capabilities: ClassVar[Capabilities] = Capabilities(
         web_search=frozenset({"allow", "deny"}),
-        approvals=MappingProxyType(
-            {
-                "permission": frozenset({"ask", "auto_approve", "auto_reject"}),
-                "plan_review": frozenset({"ask", "auto_approve", "auto_reject"}),
-                "question": frozenset({"ask", "auto_reject"}),
-            }
-        ),
+        approvals=APPROVALS,
         model=True,
         instructions=True,
         skills=True,

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from ....messages.approvals import Choice
 from ....messages.events import Notice
+from ....messages.policy import ApprovalKind, Mode
 from ..interface import Ask, Decision, Emit, Step, Withdraw
 from .control import answer
 from .records import Call, call_of, text_of
 
-__all__ = ["Approval", "Asking"]
+__all__ = ["APPROVALS", "Approval", "Asking"]
+
+APPROVALS: Mapping[ApprovalKind, frozenset[Mode]] = MappingProxyType(
+    {
+        "permission": frozenset({"ask", "auto_approve", "auto_reject"}),
+        "plan_review": frozenset({"ask", "auto_approve", "auto_reject"}),
+        "question": frozenset({"ask", "auto_reject"}),
+    }
+)
+"""Who may decide what a CLI of this protocol asks."""
 
 Approval = Callable[[Decision, str, Mapping[str, Any]], Mapping[str, Any]]
 """Makes the answer to ``can_use_tool`` from a decision, the call's id and the

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcrib import tool
-from toolcrib.runtime.gateway import json_text
+from toolcrib.runtime import json_text
 
 from .conftest import Opener
 

@@ -107,6 +107,11 @@ def _finite(text: str) -> float:
     return number
 
 
+def _no_json(name: str) -> Any:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
 def _whole(text: str) -> int:
     return int(text)
 
@@ -116,8 +121,8 @@ def _too_deep() -> ValueError:
 
 
 _DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_json
 )
 _PATIENT_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite, parse_int=_whole
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_json, parse_int=_whole
 )
