@@ -27,7 +27,7 @@ Lives = Callable[[int], bool]
 _NOBODY = 65534
 
 # A host that records a child, its detached grandchild and a clone, tells what
-# it has made, and then does what it is told.
+# it has made, and once that was looked at does what it is told.
 HOST = """
 import json, os, signal, subprocess, sys, time
 from pathlib import Path
@@ -58,6 +58,7 @@ clone.mkdir()
 guard.record_directory(clone, below=clones)
 told = {"guard": guard.pid, "child": child.pid, "grandchild": grandchild}
 print(json.dumps(told), flush=True)
+sys.stdin.readline()
 """
 
 
@@ -83,6 +84,9 @@ class Host:
         told = json.loads(self.read())
         self.guard = psutil.Process(told.pop("guard"))
         self.members = [psutil.Process(pid) for pid in told.values()]
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
 
     def read(self) -> str:
         assert self.process.stdout is not None
