@@ -102,6 +102,7 @@ class Agent(Runner):
             key: The application's name for the conversation; not empty.
 
         Raises:
+            TypeError: The key is no text.
             ValueError: The key is empty.
         """
         return Thread(self, self._door, key)
@@ -113,9 +114,11 @@ class Agent(Runner):
         does nothing. May be called from any thread, and by several at once.
 
         Args:
-            timeout: How long to wait, in seconds.
+            timeout: How long to wait, in seconds; infinity waits for the end.
 
         Raises:
+            TypeError: The timeout is no number; a bool is none.
+            ValueError: It is negative, or not a number (NaN).
             CloseTimeout: Something holds it; call it again to go on from there.
             AskTimeout: Not even that was answered, five seconds later.
         """

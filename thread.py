@@ -19,10 +19,14 @@ class Thread(Runner):
         key: The application's name for the conversation; not empty.
 
     Raises:
+        TypeError: The key is no text.
         ValueError: The key is empty.
     """
 
     def __init__(self, agent: Runner, door: Door, key: str) -> None:
+        if not isinstance(key, str):
+            msg = f"key is a {type(key).__name__}; pass a str, your own name for the conversation."
+            raise TypeError(msg)
         if not key:
             msg = "A thread's key is empty; give it your own name for the conversation."
             raise ValueError(msg)

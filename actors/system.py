@@ -19,6 +19,7 @@ from ..errors import ToolcribError
 from ..messages.agent import CloseAgent, StartRun
 from ..messages.base import Address, LivingAddress
 from ..messages.gateway import CloseListener
+from ..messages.numbers import checked_count
 from ..messages.turn import Launch
 from ..runtime.drivers.interface import Dialect
 from ..runtime.finalizers import Finalizers
@@ -28,6 +29,7 @@ from ..runtime.processes.guard import Guard
 from ..runtime.processes.interface import ProcessListener
 from ..runtime.processes.session import ProviderProcess
 from ..runtime.profiles.clones import CloneStore
+from ..runtime.signals import bounded
 from ..runtime.spec import AgentSpec
 from ..runtime.timers import Timers
 from ..runtime.tracing import Tracer
@@ -66,6 +68,10 @@ class System:
         clones: The directory for profile clones; ``None`` for one below the
             temporary directory.
         tracer: Records every message that an actor handles.
+
+    Raises:
+        TypeError: The port is no whole number.
+        ValueError: It is none of 0 to 65535.
     """
 
     def __init__(
@@ -76,6 +82,7 @@ class System:
         clones: str | os.PathLike[str] | None = None,
         tracer: Tracer | None = None,
     ) -> None:
+        checked_count("port", port, least=0, most=65535)
         self.limits = limits = limits or Limits()
         self.tracer = tracer
         self.finalizers = Finalizers("toolcrib-system-finalizers")
@@ -166,7 +173,12 @@ class System:
         Returns:
             The names of what did not stop in time, also logged as an error;
             empty when all did.
+
+        Raises:
+            TypeError: The timeout is no number.
+            ValueError: It is negative, or not a number (NaN).
         """
+        timeout = bounded(timeout)
         if self._down or self._pid != os.getpid():
             return ()
         end = time.monotonic() + timeout

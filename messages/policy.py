@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from .numbers import checked_count, checked_timeout
+
 __all__ = [
     "Access",
     "ApprovalKind",
@@ -49,7 +51,8 @@ class Approvals:
     unless the provider's profile allows it.
 
     Raises:
-        ValueError: A value is not one of those that are listed.
+        TypeError: A number is none; a bool is none either.
+        ValueError: A value is not one of those that are listed, or a number out of range.
     """
 
     permission: Mode | None = None
@@ -70,18 +73,9 @@ class Approvals:
 
     def __post_init__(self) -> None:
         _check_choices(self, _APPROVAL_CHOICES)
-        if self.timeout is not None and not (
-            _is_number(self.timeout) and 0 < self.timeout <= _LONGEST
-        ):
-            msg = (
-                f"timeout is {self.timeout!r:.80}; pass more than 0 and at most {_LONGEST:g} "
-                "seconds, or None for no limit."
-            )
-            raise ValueError(msg)
-        retries = self.max_retries
-        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
-            msg = f"max_retries is {retries!r}; pass a whole number, 0 or more."
-            raise ValueError(msg)
+        if self.timeout is not None:
+            checked_timeout("Approvals.timeout", self.timeout, most=_LONGEST)
+        checked_count("Approvals.max_retries", self.max_retries, "retries", least=0)
 
     def mode(self, kind: ApprovalKind) -> Mode | None:
         """Return who decides about requests of a kind."""
@@ -141,7 +135,3 @@ def _check_choices(value: Any, choices: dict[str, tuple[Any, ...]]) -> None:
             listed = ", ".join(repr(choice) for choice in allowed)
             msg = f"{type(value).__name__}.{each.name} is {given!r}; pass one of {listed}."
             raise ValueError(msg)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

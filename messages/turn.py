@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .numbers import checked_seconds
 from .results import RunReason, Usage
 from .secret import Secret
 
@@ -33,7 +34,12 @@ class HostedServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start the provider's process."""
+    """How to start the provider's process.
+
+    Raises:
+        TypeError: The grace is no number.
+        ValueError: It is negative, or not finite.
+    """
 
     argv: tuple[str, ...]
     """The command and its arguments, without secrets."""
@@ -45,6 +51,9 @@ class Launch:
     """Values to mask in everything that the process prints."""
     grace: float = 2.0
     """Seconds between asking the process to end and ending its group."""
+
+    def __post_init__(self) -> None:
+        checked_seconds("Launch.grace", self.grace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

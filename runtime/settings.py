@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ..messages.frozen import FrozenMap
+from ..messages.numbers import checked_count, checked_timeout
 from ..messages.policy import Policy
 from ..messages.resources import Identity
 from ..messages.services import RunService
@@ -44,22 +44,14 @@ def _text(option: str) -> Check:
 
 def _seconds(option: str) -> Check:
     def check(given: Any) -> float:
-        _require(given, (int, float), option, "a number of seconds")
-        if not 0 < given <= sys.float_info.max:
-            msg = f"{option} is {given!s:.80}; pass more than 0 seconds, or None for no limit."
-            raise ValueError(msg)
-        return float(given)
+        return checked_timeout(option, given)
 
     return check
 
 
 def _count(option: str, of: str) -> Check:
     def check(given: Any) -> int:
-        _require(given, int, option, f"a whole number of {of}")
-        if given < 1:
-            msg = f"{option} is {given}; pass at least 1."
-            raise ValueError(msg)
-        return int(given)
+        return checked_count(option, given, of)
 
     return check
 

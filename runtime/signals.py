@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Protocol, TypeVar, cast
 
+from ..messages.numbers import checked_wait
+
 __all__ = ["Signal", "bounded", "in_thread", "new_signal", "shielded"]
 
 T = TypeVar("T")
@@ -48,10 +50,14 @@ def bounded(seconds: float) -> float:
     """Return how long to wait at most, so that any lock can wait that long.
 
     Args:
-        seconds: As long as the caller would wait; infinity is for ever.
+        seconds: The ``timeout`` that the application passed; infinity is for ever.
+
+    Raises:
+        TypeError: It is no number; a bool is none.
+        ValueError: It is negative, or not a number (NaN).
     """
     # Half, since a little may be added to it.
-    return min(seconds, threading.TIMEOUT_MAX / 2)
+    return min(checked_wait("timeout", seconds), threading.TIMEOUT_MAX / 2)
 
 
 async def in_thread(function: Callable[[], T]) -> T:

@@ -249,6 +249,7 @@ class EventStream:
             AskTimeout: The run has not finished in time; it goes on.
             BaseException: The error that the run finished with.
         """
+        limit = None if timeout is None else bounded(timeout)
         signal = new_signal()
         with self._lock:
             done = self._done.is_set()
@@ -256,7 +257,7 @@ class EventStream:
                 self._waiters.add(signal)
         if not done:
             try:
-                done = await signal.wait(None if timeout is None else bounded(timeout))
+                done = await signal.wait(limit)
             finally:
                 with self._lock:
                     self._waiters.discard(signal)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
 from ...errors import ConfigurationError
+from ...messages.numbers import checked_seconds
 from .environment import check_variables
 
 __all__ = ["CommandOptions", "chosen_model", "settle"]
@@ -61,9 +61,10 @@ def settle(options: CommandOptions) -> None:
     object.__setattr__(options, "environment", MappingProxyType(dict(options.environment)))
     check_variables(options.environment)
     chosen_model(options.model, None)
-    if not (math.isfinite(options.grace) and options.grace >= 0):
-        msg = f"grace is {options.grace}. Give a number of seconds, 0 or more."
-        raise ConfigurationError(msg)
+    try:
+        checked_seconds("grace", options.grace)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(str(error)) from None
 
 
 def chosen_model(turns: str | None, drivers: str | None) -> str | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 from ...errors import ConfigurationError
+from ...messages.numbers import checked_count, checked_seconds
 
 __all__ = ["Limits"]
 
@@ -61,15 +61,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            _check(each.name, getattr(self, each.name), whole=each.type == "int")
-
-
-def _check(name: str, value: object, *, whole: bool) -> None:
-    kind = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kind):
-        wanted = "a whole number" if whole else "a number of seconds"
-        msg = f"Limits.{name} must be {wanted}, not {type(value).__name__}."
-        raise ConfigurationError(msg)
-    if not (value > 0 and math.isfinite(value)):
-        msg = f"Limits.{name} is {value}; give a number above 0."
-        raise ConfigurationError(msg)
+            name, value = f"Limits.{each.name}", getattr(self, each.name)
+            try:
+                if each.type == "int":
+                    checked_count(name, value)
+                else:
+                    checked_seconds(name, value, zero=False)
+            except (TypeError, ValueError) as error:
+                raise ConfigurationError(str(error)) from None

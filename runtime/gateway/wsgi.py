@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from ..signals import bounded
 from . import http
 from .checks import Admitted, Table, check
 from .exchange import Exchange
@@ -53,8 +54,12 @@ class WsgiApp:
 
         Returns:
             Whether every thread has ended; ``False`` when a handler has not returned.
+
+        Raises:
+            TypeError: The timeout is no number.
+            ValueError: It is negative, or not a number (NaN).
         """
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + bounded(timeout)
         self._closed = True
         for registration in self._table.values():
             registration.cancel()

@@ -11,6 +11,8 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Literal, overload
 
+from ...messages.numbers import checked_wait
+
 __all__ = ["Context", "Progress", "StopReason", "when_cancelled"]
 
 StopReason = Literal["canceled", "deadline_exceeded"]
@@ -145,14 +147,19 @@ class Context:
 
         Returns:
             Whether the call should stop.
+
+        Raises:
+            TypeError: The timeout is no number.
+            ValueError: It is negative, or not a number (NaN).
         """
+        own = None if timeout is None else checked_wait("timeout", timeout)
         with _lock:
             if self._event is None:
                 self._event = threading.Event()
                 if self._reason is not None:
                     self._event.set()
-        limits = [limit for limit in (timeout, self.deadline) if limit is not None]
-        self._event.wait(min(limits, default=None))
+        limits = [limit for limit in (own, self.deadline) if limit is not None]
+        self._event.wait(min(*limits, threading.TIMEOUT_MAX) if limits else None)
         return self.cancelled
 
     def cancel(self, reason: StopReason = "canceled") -> None:

@@ -1,11 +1,11 @@
 """The options of `define`, checked one by one."""
 
 # Without `annotations` of `__future__`: a TypedDict would keep its texts unresolved.
-import math
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from ...errors import DefinitionError
+from ...messages.numbers import checked_timeout
 from .tool import ToolAnnotations
 
 __all__ = [
@@ -114,8 +114,8 @@ def checked_deadline(deadline: object, tool: str) -> float | None:
     """Return the deadline in seconds."""
     if deadline is None:
         return None
-    number = isinstance(deadline, int | float) and not isinstance(deadline, bool)
-    if not number or not math.isfinite(deadline) or deadline <= 0:  # type: ignore[operator, arg-type]
-        msg = f"must be a number of seconds above zero, not {deadline!r:.80}"
-        raise DefinitionError(msg, tool=tool, parameter="deadline")
-    return float(deadline)  # type: ignore[arg-type]
+    try:
+        return checked_timeout("it", deadline)
+    except (TypeError, ValueError) as error:
+        msg = f"must be a number of seconds above zero: {error}"
+        raise DefinitionError(msg, tool=tool, parameter="deadline") from None

@@ -10,6 +10,8 @@ from time import monotonic
 
 from ...errors import AskTimeout
 from ...messages.base import Message
+from ...messages.numbers import checked_count
+from ..signals import bounded
 from .fields import public_fields
 
 __all__ = ["TraceEntry", "Tracer"]
@@ -38,10 +40,14 @@ class Tracer:
 
     Args:
         capacity: How many messages are kept; later ones are only counted.
+
+    Raises:
+        TypeError: The capacity is no whole number.
+        ValueError: It is below 1.
     """
 
     def __init__(self, capacity: int = 100_000) -> None:
-        self._capacity = capacity
+        self._capacity = checked_count("capacity", capacity, "messages")
         self._recorded = threading.Condition()
         self._entries: list[TraceEntry] = []
         self._beyond = 0
@@ -85,8 +91,10 @@ class Tracer:
 
         Raises:
             AskTimeout: None came in time; the message names the latest ones.
+            TypeError: The timeout is no number.
+            ValueError: It is negative, or not a number (NaN).
         """
-        deadline = monotonic() + timeout
+        deadline = monotonic() + bounded(timeout)
         seen = 0
         while True:
             fresh = self._after(seen, deadline)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from ...errors import ConfigurationError
+from ...runtime.signals import bounded
 from . import setup
 from .answer import Answer, Refusal
 from .exchange import ModelRequest
@@ -103,9 +104,12 @@ class ModelServer:
 
         Raises:
             TimeoutError: None came in time.
+            TypeError: The timeout is no number.
+            ValueError: It is negative, or not a number (NaN).
         """
+        limit = bounded(timeout)
         with self._changed:
-            found = self._changed.wait_for(lambda: list(filter(fits, self._requests)), timeout)
+            found = self._changed.wait_for(lambda: list(filter(fits, self._requests)), limit)
             if not found:
                 msg = f"None of {len(self._requests)} requests fits after {timeout} seconds."
                 raise TimeoutError(msg)
