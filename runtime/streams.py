@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from operator import attrgetter
-from types import TracebackType
 from typing import cast, get_args
 
 from ..errors import ApprovalError, AskTimeout, ToolcribError
@@ -33,6 +32,7 @@ from ..messages.events import (
 from ..messages.results import Result
 from ..messages.run import EventsConsumed
 from .signals import Signal, bounded, new_signal
+from .twin import twin
 
 __all__ = ["EventStream"]
 
@@ -89,7 +89,6 @@ class EventStream:
         self._done = threading.Event()
         self._result: Result | None = None
         self._error: BaseException | None = None
-        self._traceback: TracebackType | None = None
         self._waiters: set[Signal] = set()
 
     @property
@@ -168,7 +167,6 @@ class EventStream:
             if self._done.is_set():
                 return
             self._result, self._error = result, error
-            self._traceback = error.__traceback__ if error is not None else None
             self._report_left_out(datetime.now(UTC))
             self._ended = True
             self._done.set()
@@ -271,8 +269,8 @@ class EventStream:
 
     def _outcome(self) -> Result:
         if self._error is not None:
-            # Else each waiter would add its frames to those of the waiters before.
-            raise self._error.with_traceback(self._traceback)
+            # Else each waiter would add its frames to those of the others.
+            raise twin(self._error)
         return cast("Result", self._result)
 
     def _wait(self, timeout: float | None) -> Event | None:

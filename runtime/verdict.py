@@ -9,6 +9,7 @@ from ..errors import InvalidInputError, ResumeRejectedError, RunError, ToolcribE
 from ..messages.events import RunFinished
 from ..messages.results import Result, RunReason, TranscriptItem
 from ..messages.turn import ProcessExit, TurnOutcome
+from .twin import twin
 
 __all__ = ["Verdict"]
 
@@ -153,9 +154,10 @@ class Verdict:
         if not self.failed:
             return result, None
         if self._typed and self._error is not None:
+            own = twin(self._error)  # other runs may fail with the same
             for cause in self._causes:
-                self._error.add_note(f"Also: {cause!r}")
-            return None, self._error
+                own.add_note(f"Also: {cause!r}")
+            return None, own
         return None, self._run_error(result)
 
     def _run_error(self, result: Result) -> RunError:

@@ -74,7 +74,8 @@ def test_a_run_takes_its_steps_in_order(stage: Stage) -> None:
 def test_an_error_before_the_provider_runs_is_raised_as_it_is(stage: Stage) -> None:
     error = ProviderNotFoundError("no such command")
     stage.begin(Echo(error=error))
-    assert stage.error(ProviderNotFoundError) is error
+    raised = stage.error(ProviderNotFoundError)
+    assert (type(raised), str(raised)) == (ProviderNotFoundError, "no such command")
     stage.agent.expect(RunEnded)
     started, finished = stage.seen()
     assert isinstance(started, RunStarted)

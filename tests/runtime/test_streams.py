@@ -247,7 +247,7 @@ def test_an_error_wins_over_a_result_and_every_waiter_gets_it() -> None:
     for _ in range(3):
         with pytest.raises(RunError) as caught:
             stream.wait_result(0)
-        assert caught.value is error
+        assert (str(caught.value), caught.value.reason) == (str(error), error.reason)
     with pytest.raises(RunError):
         asyncio.run(stream.await_result())
 
