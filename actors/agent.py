@@ -155,8 +155,7 @@ class AgentActor(Actor):
                 run = book.runs.pop(run_id, None)
                 book.stopping.discard(run_id)
                 if run is not None and clone_key is not None:
-                    back = ReturnClone(agent=self.name, key=clone_key, run=run.name)
-                    self.send(self._cleaner, back)
+                    self._return_clone(clone_key, run.name, run_id)
                 self._start_waiting()
             case ProviderStarting(driver=driver):
                 book.drivers[driver.name] = driver
@@ -172,6 +171,10 @@ class AgentActor(Actor):
                 book.running = running
             case TokenRetired():
                 book.token_retired = True
+
+    def _return_clone(self, key: str, run: str, run_id: str) -> None:
+        back = ReturnClone(agent=self.name, key=key, run=run, run_id=run_id)
+        self.send(self._cleaner, back)
 
     def _admit(self, request: StartRun) -> None:
         if self._closing is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from ..messages.run import CloneFailed, CloneReady
 from ..runtime.processes.guard import Guard
 from ..runtime.profiles.clone import Clone
 from ..runtime.profiles.clones import CloneStore
+from ..runtime.profiles.files import remove_tree
 from .base import Actor, Services
 
 __all__ = ["CleanerActor"]
@@ -55,6 +56,16 @@ class _MakeFailed(Message):
     """Which of the Agent's."""
     error: Exception
     """Why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cleared(Message):
+    """A worker has removed what a clone had for one run, as far as it could."""
+
+    agent: str
+    """Whose."""
+    key: str
+    """Which of the Agent's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +116,7 @@ class _Owner:
     clones: dict[str, Clone] = field(default_factory=dict)
     users: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     idle: list[str] = field(default_factory=list)
+    clearing: Counter[str] = field(default_factory=Counter)
     leaving: dict[Path, float] = field(default_factory=dict)
     sealed_for: Address | None = None
     remove_for: Address | None = None
@@ -143,6 +155,8 @@ class CleanerActor(Actor):
                 for run in self._owners[agent].making.pop(key):
                     self.send(run, CloneFailed(error))
                 self._report_sealed(agent)
+            case _Cleared(agent, key):
+                self._cleared(agent, key)
             case SealOwner(agent, asker):
                 self._owners.setdefault(agent, _Owner()).sealed_for = asker
                 self._report_sealed(agent)
@@ -206,14 +220,34 @@ class CleanerActor(Actor):
             owner.making[key] = [run for run in owner.making[key] if run.name != message.run]
         elif message.run in owner.users[key]:
             owner.users[key].remove(message.run)
+            self._clear(owner, message)
             if not owner.users[key]:
                 self._let_go(message.agent, key)
+
+    def _clear(self, owner: _Owner, message: ReturnClone) -> None:
+        lent = replace(owner.clones[message.key], run=message.run_id)
+        owner.clearing[message.key] += 1
+        cleared = _Cleared(message.agent, message.key)
+        self.work(
+            partial(remove_tree, lent.given_to_run), lambda _: cleared, partial(_left, cleared)
+        )
+
+    def _cleared(self, agent: str, key: str) -> None:
+        owner = self._owners[agent]
+        owner.clearing -= Counter((key,))  # which keeps no zeros
+        self._remove_idle(agent)
+        self._report_sealed(agent)
 
     def _let_go(self, agent: str, key: str) -> None:
         owner = self._owners[agent]
         owner.users.pop(key, None)
         owner.idle.append(key)
-        while len(owner.idle) > _IDLE_KEPT:
+        self._remove_idle(agent)
+
+    def _remove_idle(self, agent: str) -> None:
+        owner = self._owners[agent]
+        # Two at work in one directory would be in each other's way.
+        while len(owner.idle) > _IDLE_KEPT and owner.idle[0] not in owner.clearing:
             self._begin_removal(agent, owner.clones.pop(owner.idle.pop(0)))
 
     def _begin_removal(self, agent: str, clone: Clone) -> None:
@@ -224,7 +258,7 @@ class CleanerActor(Actor):
 
     def _report_sealed(self, agent: str) -> None:
         owner = self._owners[agent]
-        if owner.sealed_for is not None and not owner.making:
+        if owner.sealed_for is not None and not owner.making and not owner.clearing:
             self.send(owner.sealed_for, OwnerSealed(agent, len(owner.clones)))
 
     def _remove_all(self, agent: str, asker: Address) -> None:
@@ -263,3 +297,8 @@ class CleanerActor(Actor):
             left = tuple(owner.leaving)
             self.send(owner.remove_for, ClonesRemaining(agent, left, str(error)))
         self.later(wait, _RetryRemoval(agent, clone))
+
+
+def _left(cleared: _Cleared, error: Exception) -> _Cleared:
+    _log.warning("a part of a clone stays as long as the clone: %s", error)
+    return cleared

@@ -43,8 +43,9 @@ class MakeClone(Message):
 class ReturnClone(Message):
     """A run that asked for a clone is over, whether or not it got one.
 
-    A clone that no run uses is kept for the next that needs it; of many such the
-    ones that were used longest ago are removed.
+    What the clone has for that run alone is removed. A clone that no run uses is
+    kept for the next that needs it; of many such the ones that were used longest
+    ago are removed.
     """
 
     agent: str
@@ -53,12 +54,14 @@ class ReturnClone(Message):
     """What the run asked for."""
     run: str
     """The run's name, as that of the address that asked."""
+    run_id: str
+    """The run's id."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealOwner(Message):
     """Make no further clone for this Agent. Answered by `OwnerSealed` as soon
-    as those under way have come into being or failed."""
+    as those under way have come into being or failed, and none is worked in."""
 
     agent: str
     """The Agent's name."""

@@ -194,7 +194,7 @@ class TurnWork:
             run_id=self.run_id,
             prompt=prompt,
             workspace=options.workspace,
-            clone=clone,
+            clone=replace(clone, run=self.run_id),
             environment={**self.spec.environment, **attached.environment},
             server=server,
             resume=record.session_id if record else None,

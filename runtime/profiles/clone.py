@@ -14,6 +14,8 @@ class Clone:
 
     root: Path
     """The directory that holds all of it, and the ownership record."""
+    run: str = ""
+    """The run that it is lent to; empty where it is none in particular."""
 
     @property
     def profile(self) -> Path:
@@ -34,3 +36,8 @@ class Clone:
     def given(self) -> Path:
         """What an application gave beside the profile; made where it is needed."""
         return self.root / "given"
+
+    @property
+    def given_to_run(self) -> Path:
+        """What it gave the run alone, which goes when that is over; as `given` without one."""
+        return self.root / "runs" / self.run if self.run else self.given

@@ -2,7 +2,8 @@
 
 Runs of one Agent may share a clone, at the same time. So everything here is
 named after its content: it is written once, never changed, and never in the
-way of another run.
+way of another run. What all runs of a clone have alike stays as long as the
+clone; what may be another each time has a folder of the run's own.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ def digest_of(*parts: str) -> str:
 
 
 def lay_text(clone: Clone, name: str, text: str) -> Path:
-    """Write a text into the clone, and return its file.
+    """Write a text into the clone for a run, and return its file.
 
     Args:
-        clone: The clone.
+        clone: The clone, lent to the run, at whose end the file goes.
         name: How the file's name ends, such as ``servers.json``.
         text: The text; may hold secrets, the file is the user's alone (0600).
 
     Raises:
         ProfileError: It can't be written.
     """
-    path = _directory(clone) / f"{digest_of(text)}-{name}"
+    path = _made(clone.given_to_run) / f"{digest_of(text)}-{name}"
     if not is_there(path):
         write_atomically(path, text.encode(errors="replace"))
     return path
@@ -87,7 +88,7 @@ def _link(link: Path, target: Path) -> None:
 
 def _laid(clone: Clone, skill: Skill) -> Path:
     """Copy a skill into the clone, and return its folder there."""
-    made = Path(tempfile.mkdtemp(prefix=".making-", dir=_directory(clone)))
+    made = Path(tempfile.mkdtemp(prefix=".making-", dir=_made(clone.given)))
     try:
         folder = made / skill.name
         if skill.path is not None:
@@ -98,7 +99,7 @@ def _laid(clone: Clone, skill: Skill) -> Path:
         if not is_there(folder / _SKILL):
             msg = f"The skill {skill.name!r} has no {_SKILL} in {skill.path}. Put one there."
             raise ConfigurationError(msg)
-        kept = _directory(clone) / digest_of(*_contents(folder))
+        kept = _made(clone.given) / digest_of(*_contents(folder))
         # Another run may have laid the same; it is not touched again.
         if not is_there(kept):
             with reported("laid", kept):
@@ -121,7 +122,8 @@ def _contents(folder: Path) -> Iterable[str]:
             yield f"{executable} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
-def _directory(clone: Clone) -> Path:
-    with reported("made", clone.given):
-        clone.given.mkdir(mode=0o700, exist_ok=True)
-    return clone.given
+def _made(folder: Path) -> Path:
+    with reported("made", folder):
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder

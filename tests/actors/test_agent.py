@@ -288,4 +288,4 @@ def test_a_run_that_ended_gives_its_clone_back(house: House) -> None:
     run = house.admit("r")
     house.tell(RunEnded("r", "key"))
     back = house.cleaner.expect(ReturnClone)
-    assert (back.agent, back.key, back.run) == ("agent-1", "key", run.name)
+    assert (back.agent, back.key, back.run, back.run_id) == ("agent-1", "key", run.name, "r")

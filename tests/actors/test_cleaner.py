@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib import AgentClosedError
+from toolcrib import AgentClosedError, ProfileError
 from toolcrib.actors.base import Ref, Services
 from toolcrib.actors.cleaner import CleanerActor
 from toolcrib.messages.cleaner import (
@@ -24,7 +24,10 @@ from toolcrib.messages.cleaner import (
 )
 from toolcrib.messages.run import CloneFailed, CloneReady
 from toolcrib.runtime.processes.guard import Guard
+from toolcrib.runtime.profiles.clone import Clone
 from toolcrib.runtime.profiles.clones import CloneStore
+from toolcrib.runtime.profiles.files import remove_tree
+from toolcrib.runtime.profiles.given import lay_text
 
 from .conftest import Probe
 
@@ -186,13 +189,85 @@ def test_a_clone_whose_run_ended_before_it_came_is_kept_like_an_idle_one(cleaner
     early.assert_silent()
 
 
+def test_what_a_clone_has_for_one_run_goes_with_the_run(cleaner: Ref) -> None:
+    first, second = Probe("first"), Probe("second")
+    root = use(cleaner, first, "k")
+    assert use(cleaner, second, "k") == root
+    texts = [lay_text(Clone(root, run=f"id-{run.name}"), "a", "text") for run in (first, second)]
+    shared = lay_text(Clone(root), "a", "text")
+    give_back(cleaner, first, "k")
+    wait_gone(texts[0])
+    assert texts[1].exists()
+    give_back(cleaner, second, "k")
+    wait_gone(texts[1])
+    assert shared.exists()
+    assert use(cleaner, Probe("third"), "k") == root
+
+
+def test_a_clone_is_not_removed_while_it_is_cleared_for_a_run(
+    cleaner: Ref, agent: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    def held(path: Path) -> None:
+        entered.set()
+        assert release.wait(10)
+        remove_tree(path)
+
+    monkeypatch.setattr("toolcrib.actors.cleaner.remove_tree", held)
+    run = Probe("run")
+    root = use(cleaner, run, "k")
+    give_back(cleaner, run, "k")
+    assert entered.wait(10)
+    for number in range(5):
+        other = Probe(f"run-{number}")
+        use(cleaner, other, f"k{number}")
+        give_back(cleaner, other, f"k{number}")
+    cleaner.deliver(SealOwner("a", agent), "test")
+    use_refused(cleaner)
+    agent.assert_silent()
+    assert root.exists()
+    release.set()
+    assert agent.expect(OwnerSealed).clones == 4
+    wait_gone(root)
+
+
+def test_what_can_not_be_cleared_stays_as_long_as_the_clone(
+    cleaner: Ref,
+    agent: Probe,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stuck(path: Path) -> None:
+        msg = f"{path} is stuck"
+        raise ProfileError(msg)
+
+    monkeypatch.setattr("toolcrib.actors.cleaner.remove_tree", stuck)
+    run = Probe("run")
+    root = use(cleaner, run, "k")
+    lay_text(Clone(root, run="id-run"), "a", "text")
+    give_back(cleaner, run, "k")
+    cleaner.deliver(SealOwner("a", agent), "test")
+    agent.expect(OwnerSealed)
+    assert "stays as long as the clone" in caplog.text
+    cleaner.deliver(RemoveClones("a", agent), "test")
+    agent.skip_to(ClonesRemoved)
+    assert not root.exists()
+
+
+def use_refused(cleaner: Ref) -> None:
+    late = Probe("late")
+    cleaner.deliver(MakeClone(agent="a", key="new", seed=_plain, reply_to=late), "test")
+    late.expect(CloneFailed)
+
+
 def use(cleaner: Ref, run: Probe, key: str) -> Path:
     cleaner.deliver(MakeClone(agent="a", key=key, seed=_plain, reply_to=run), "test")
     return run.expect(CloneReady).root
 
 
 def give_back(cleaner: Ref, run: Probe, key: str) -> None:
-    cleaner.deliver(ReturnClone(agent="a", key=key, run=run.name), "test")
+    cleaner.deliver(ReturnClone(agent="a", key=key, run=run.name, run_id=f"id-{run.name}"), "test")
 
 
 def wait_gone(root: Path) -> None:

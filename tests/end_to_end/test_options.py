@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from toolcrib import (
     Tracer,
     UnsupportedError,
 )
+from toolcrib.testing import scripted_claude
 
 from .conftest import WAIT
 
@@ -61,6 +63,31 @@ def test_the_provider_is_asked_with_the_nearest_options(
         ("small", "Be kind.", (first, second), (other,), near, policy),
         (None, None, (), (), workspace, Policy()),
     ]
+
+
+def test_instructions_leave_the_clone_with_the_run_that_had_them(
+    system: System, workspace: Path, clones: Path, tracer: Tracer, tmp_path: Path
+) -> None:
+    stays = {"when": {"prompt": "stay"}, "steps": [{"say": "Here."}, {"hang": True}]}
+    driver = scripted_claude({"turns": [stays, {"steps": [{"say": "Done."}]}]}, directory=tmp_path)
+
+    def wait_until_cleared(runs: int) -> None:
+        number = itertools.count(1)
+        tracer.wait_for(lambda e: e.kind == "_Cleared" and next(number) == runs, WAIT)
+
+    def texts() -> list[str]:
+        return [path.read_text() for path in clones.rglob("*-instructions.txt")]
+
+    with Agent(driver, workspace=workspace, system=system) as agent:
+        with agent.stream("stay", instructions="Stay.") as stream:
+            next(event for event in stream if isinstance(event, TextDelta))
+            for number in range(4):
+                agent.run("hello", instructions=f"You are number {number}.")
+            wait_until_cleared(4)
+            assert texts() == ["Stay."]
+        wait_until_cleared(5)
+        assert texts() == []
+        assert list(clones.rglob("profile"))
 
 
 def test_a_thread_takes_the_options_of_its_agent_and_its_own(

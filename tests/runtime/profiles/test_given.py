@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,14 @@ def test_a_text_is_written_once_for_the_user_alone(clone: Clone) -> None:
     assert (first.read_text(), other.read_text()) == ("secret", "other")
     assert first.stat().st_mode & 0o777 == 0o600
     assert clone.given.stat().st_mode & 0o777 == 0o700
+
+
+def test_runs_of_a_clone_have_their_texts_apart(clone: Clone) -> None:
+    one, two = (lay_text(replace(clone, run=run), "a.txt", "same") for run in ("r1", "r2"))
+
+    assert one != two
+    assert one.name == two.name
+    assert not clone.given.exists()
 
 
 def test_a_skill_is_a_text_or_a_copied_folder(clone: Clone, tmp_path: Path) -> None:
