@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from ..messages.base import Message
-from ..messages.events import Event, ToolCall, ToolResult
+from ..messages.events import Event, TextDelta, Thinking, ToolCall, ToolResult
 from ..messages.run import IdleTimePassed
 from ..runtime.timers import Timer
 
@@ -19,6 +19,9 @@ __all__ = ["IdleWatch"]
 
 class IdleWatch:
     """Counts silence, but for the time in which the provider itself waits.
+
+    It waits for a call until the result comes, or until the model goes on without
+    one: it says or thinks something new. A provider may never report a result.
 
     Args:
         limit: The longest silence, in seconds; ``None`` for no limit.
@@ -39,6 +42,7 @@ class IdleWatch:
         self._ask = ask
         self._waits = waits
         self._calls: set[str] = set()
+        self._message = ""
         self._timer: Timer | None = None
         self._paused = False
         self._resumed_at = 0.0
@@ -55,14 +59,20 @@ class IdleWatch:
             self._timer.cancel()
 
     def note(self, events: Iterable[Event]) -> None:
-        """Take note of tool calls and their results."""
+        """Take note of tool calls, of their results, and of what the model says."""
         if self.limit is None:
             return
         for event in events:
-            if isinstance(event, ToolCall):
+            if isinstance(event, TextDelta):
+                if self._calls and self._is_new(event):
+                    self._calls.clear()
+                self._message = event.message_id
+            elif isinstance(event, ToolCall):
                 self._calls.add(event.call_id)
             elif isinstance(event, ToolResult):
                 self._calls.discard(event.call_id)
+            elif isinstance(event, Thinking) and event.phase != "end":
+                self._calls.clear()
 
     def look(self) -> None:
         """See whether the provider waits now, or no longer."""
@@ -89,6 +99,11 @@ class IdleWatch:
             return True
         self._wind(self.limit - silent)
         return False
+
+    def _is_new(self, event: TextDelta) -> bool:
+        # A message may go on after a call that stands in its midst.
+        goes_on = bool(event.message_id) and event.message_id == self._message
+        return event.phase != "end" and not goes_on
 
     def _resume(self) -> None:
         self._resumed_at = time.monotonic()

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from toolcrib import RunError, RunReason, TextDelta, ToolCall, ToolResult
+from toolcrib import (
+    Notice,
+    ProcessInfo,
+    RunError,
+    RunReason,
+    Subagent,
+    TextDelta,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from toolcrib.actors.base import Ref, Services
 from toolcrib.messages.approvals import Ask
 from toolcrib.messages.driver import AnswerAsk, CloseProcess, EventsTaken, SayHowSilent
@@ -20,6 +31,7 @@ from .run_stage import OK, Capable, Stage
 LIMIT = 0.1
 CALL = ToolCall(call_id="c", name="x", arguments={}, hosted=False)
 RETURN = ToolResult(call_id="c", name="x", text="", is_error=False, hosted=False)
+ASIDE = Notice(kind="provider.record", message="something else")
 
 
 def launched(stage: Stage, limit: float) -> Stage:
@@ -47,7 +59,7 @@ def read(stage: Stage, *events: Event) -> None:
 
 def assert_not_asked(stage: Stage) -> None:
     """Show that the limit passes and the process is not even asked."""
-    stage.tell(IdleTimePassed(), EventsRead((TextDelta(text="x"),)))
+    stage.tell(IdleTimePassed(), EventsRead((ASIDE,)))
     stage.driver.expect(EventsTaken)
     stage.driver.assert_silent()
 
@@ -78,11 +90,68 @@ def test_the_clock_stands_still_while_a_tool_runs(stage: Stage) -> None:
     stage.driver.skip_to(EventsTaken)
     assert_not_asked(stage)
     stage.tell(ProviderSilent(LIMIT * 10))  # an answer from before the call
-    read(stage, TextDelta(text="still there"))
+    read(stage, ASIDE)
     read(stage, RETURN)
     stage.driver.expect(SayHowSilent)
     stage.tell(OK)
     assert stage.result().text == "hello"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TextDelta(text="As I said", message_id="m2", phase="start"),
+        TextDelta(text="as I said"),
+        Thinking(text="Hm.", phase="start"),
+    ],
+    ids=["a message", "a piece of text", "a thought"],
+)
+def test_a_call_without_a_result_holds_the_clock_until_the_model_goes_on(
+    stage: Stage, event: Event
+) -> None:
+    read(stage, TextDelta(text="Let me see.", message_id="m1", phase="start"), CALL)
+    assert_not_asked(stage)
+    read(stage, event)
+    stage.driver.expect(SayHowSilent)
+    stage.tell(ProviderSilent(LIMIT * 2))
+    stage.driver.expect(CloseProcess)
+    stage.tell(OK)
+    error = stage.error(RunError)
+    assert isinstance(error, RunError)
+    assert error.reason is RunReason.IDLE
+
+
+def test_the_model_goes_on_with_one_call_while_another_is_open(stage: Stage) -> None:
+    read(stage, CALL, Thinking(text="Hm.", phase="start"), replace(CALL, call_id="d"))
+    assert_not_asked(stage)
+    read(stage, replace(RETURN, call_id="d"))
+    stage.driver.expect(SayHowSilent)
+    stage.tell(OK)
+    stage.result()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TextDelta(text=", in parallel.", message_id="m1"),
+        TextDelta(text="", message_id="m1", phase="end"),
+        Thinking(text="", phase="end"),
+        Subagent(agent_id="a", name="explorer", kind="delta", text="I look."),
+        ProcessInfo(kind="stderr", pid=1, text="warning"),
+        replace(RETURN, call_id="another"),
+        ASIDE,
+    ],
+    ids=lambda event: f"{type(event).__name__}-{getattr(event, 'phase', '')}",
+)
+def test_what_is_no_going_on_of_the_model_leaves_the_clock_still(
+    stage: Stage, event: Event
+) -> None:
+    read(stage, TextDelta(text="I call", message_id="m1", phase="start"), CALL, event)
+    assert_not_asked(stage)
+    read(stage, RETURN)
+    stage.driver.expect(SayHowSilent)
+    stage.tell(OK)
+    stage.result()
 
 
 def test_the_clock_stands_still_while_an_approval_is_open(stage: Stage) -> None:

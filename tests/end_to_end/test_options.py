@@ -32,6 +32,8 @@ from toolcrib import (
     TextDelta,
     ThreadError,
     ThreadIncompatibleError,
+    ToolCall,
+    ToolResult,
     Tracer,
     UnsupportedError,
 )
@@ -63,6 +65,24 @@ def test_the_provider_is_asked_with_the_nearest_options(
         ("small", "Be kind.", (first, second), (other,), near, policy),
         (None, None, (), (), workspace, Policy()),
     ]
+
+
+def test_a_call_that_never_returns_does_not_hold_the_idle_limit_for_good(
+    system: System, workspace: Path, tmp_path: Path
+) -> None:
+    use = {"type": "tool_use", "id": "lost", "name": "Bash", "input": {"command": "ls"}}
+    call = {"type": "assistant", "message": {"id": "m", "role": "assistant", "content": [use]}}
+    steps = [{"record": call}, {"say": "I go on without it."}, {"hang": True}]
+    driver = scripted_claude({"turns": [{"steps": steps}]}, directory=tmp_path)
+    with Agent(driver, workspace=workspace, system=system, idle_timeout=0.5) as agent:
+        stream = agent.stream("hello")
+        events = list(stream)
+        with pytest.raises(RunError) as caught:
+            stream.result(WAIT)
+    assert caught.value.reason is RunReason.IDLE
+    assert [event.call_id for event in events if isinstance(event, ToolCall)] == ["lost"]
+    assert not [event for event in events if isinstance(event, ToolResult)]
+    assert caught.value.result.text == "I go on without it."
 
 
 def test_instructions_leave_the_clone_with_the_run_that_had_them(
