@@ -29,8 +29,9 @@ from ..messages.run import (
     TurnEnded,
 )
 from ..messages.turn import HostedServer, Launch, ProcessExit, TurnOutcome
-from ..runtime.attachments import Attached, Observers
+from ..runtime.attachments import Attached
 from ..runtime.drivers.interface import Dialect
+from ..runtime.observers import Observers
 from ..runtime.outlet import Outlet
 from ..runtime.profiles.clone import Clone
 from ..runtime.threads.interface import Lease, ThreadRecord

@@ -43,8 +43,10 @@ class Attachment:
     """MCP servers for this run."""
     observe: Callable[[Event], None] | None = None
     """Called with each event of the run, on a worker thread, in order. What it
-    raises is logged once. It hears of everything, however slow it is, with
-    sequence numbers of its own: what a stream leaves out has none here."""
+    raises is logged once. It has sequence numbers of its own: what a stream
+    leaves out it hears of. Nothing waits for it. While 8192 events wait for one
+    that is slow, further pieces of text, thinking and standard error are left
+    out, and from 16384 all others but the end; `Dropped` tells how many."""
 
 
 class RunService(ABC):

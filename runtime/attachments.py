@@ -1,17 +1,13 @@
-"""A run's services: attached in order, told of every event, detached in reverse.
+"""A run's services: attached in order, detached in reverse.
 
 What calls a service blocks, and runs on worker threads.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from ..errors import ConfigurationError, ServerConflictError
 from ..messages.events import Event
@@ -21,13 +17,11 @@ from ..messages.services import Attachment, RunInfo, RunService
 from .drivers.environment import check_variables
 from .processes.session import MARKER
 from .resources import checked_servers
-from .workers import Workers
 
-__all__ = ["Attached", "Observers", "attach"]
+__all__ = ["Attached", "attach"]
 
 _log = logging.getLogger("toolcrib.services")
 _SHORTEST_SECRET = 8
-_DRAIN = 5.0
 _RESERVED = ("TOOLCRIB_HOST", MARKER)
 
 
@@ -154,81 +148,3 @@ def _detach(services: tuple[RunService, ...], info: RunInfo) -> tuple[Exception,
             _log.exception("%s.detach of run %s raised", name, info.run_id)
             errors.append(error if isinstance(error, Exception) else RuntimeError(repr(error)))
     return tuple(errors)
-
-
-class Observers:
-    """Tells observers of a run's events, each on a worker, in order. Thread-safe.
-
-    Args:
-        observers: What to call.
-        info: The run, for the events.
-        workers: Where to call it.
-    """
-
-    def __init__(
-        self, observers: Iterable[Callable[[Event], None]], info: RunInfo, workers: Workers
-    ) -> None:
-        self._lines = tuple(_Line(observe, workers) for observe in observers)
-        self._info = info
-        self._numbers = itertools.count(1)
-
-    def tell(self, event: Event) -> None:
-        """Pass an event on; returns at once. Call it from one thread at a time."""
-        if not self._lines:
-            return
-        stamped = replace(
-            event,
-            run_id=self._info.run_id,
-            thread_key=self._info.thread_key,
-            sequence=next(self._numbers),
-            time=datetime.now(UTC),
-        )
-        for line in self._lines:
-            line.add(stamped)
-
-    def drain(self) -> None:
-        """Wait until all was told, for five seconds at most for each observer."""
-        for line in self._lines:
-            if not line.drain(_DRAIN):
-                _log.warning("an observer of run %s is behind; it is left so", self._info.run_id)
-
-
-class _Line:
-    """The events that wait for one observer."""
-
-    def __init__(self, observe: Callable[[Event], None], workers: Workers) -> None:
-        self._observe = observe
-        self._workers = workers
-        self._changed = threading.Condition()
-        self._events: deque[Event] = deque()
-        self._busy = False
-        self._complained = False
-
-    def add(self, event: Event) -> None:
-        with self._changed:
-            self._events.append(event)
-            if self._busy:
-                return
-            self._busy = True
-        self._workers.submit(self._work, lambda _: None, lambda _: None)
-
-    def drain(self, timeout: float) -> bool:
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._busy, timeout)
-
-    def _work(self) -> None:
-        while (event := self._next()) is not None:
-            try:
-                self._observe(event)
-            except BaseException:
-                if not self._complained:
-                    self._complained = True
-                    _log.exception("an observer of run %s raised; it goes on", event.run_id)
-
-    def _next(self) -> Event | None:
-        with self._changed:
-            if self._events:
-                return self._events.popleft()
-            self._busy = False
-            self._changed.notify_all()
-            return None

@@ -10,7 +10,7 @@ from ..messages.base import Address
 from ..messages.events import Event, RunFinished
 from ..messages.results import Result, TranscriptItem
 from ..messages.secret import Secret
-from .attachments import Observers
+from .observers import Observers
 from .processes.lines import Masks
 from .transcript import Transcript
 

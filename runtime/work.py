@@ -17,10 +17,11 @@ from ..messages.options import RunOptions
 from ..messages.resources import Resources
 from ..messages.services import RunInfo
 from ..messages.turn import HostedServer, Launch
-from .attachments import Attached, Observers, attach
+from .attachments import Attached, attach
 from .clone_key import clone_key
 from .drivers.interface import Dialect, Preflight, TurnRequest
 from .drivers.wording import asking_for
+from .observers import Observers
 from .policy import check_mcp, check_options
 from .profiles.clone import Clone
 from .spec import SERVER_KEY, AgentSpec
