@@ -291,7 +291,7 @@ class RunActor(Actor):
         pid = self._verdict.pid
         if pid is not None:
             self._outlet.publish(
-                ProcessInfo(kind="exited", pid=pid, exit_code=exit.code, source="toolcrib")
+                ProcessInfo(kind="exited", pid=pid, exit_code=exit.known_code, source="toolcrib")
             )
         self._verdict.turn_ended(outcome, exit)
         if self._verdict.failed:

@@ -61,7 +61,7 @@ class ProcessExit:
     """How the process ended."""
 
     code: int
-    """The exit code; negative for the signal that ended it."""
+    """The exit code; negative for the signal that ended it; 0 where it is not known."""
     stderr: str
     """The last 64 KiB that it wrote to standard error, masked."""
     forced: bool = False
@@ -71,6 +71,14 @@ class ProcessExit:
     terminal success judges a forced end as it judges code 0."""
     stdout: str = field(default="", repr=False)
     """The last 4 MiB of whole lines that it wrote to standard output, masked."""
+    known: bool = True
+    """Whether the code is known. It is not where the host ignores SIGCHLD, or waits
+    for children that are not its own: then only the records tell of the turn."""
+
+    @property
+    def known_code(self) -> int | None:
+        """The exit code; ``None`` where it is not known."""
+        return self.code if self.known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

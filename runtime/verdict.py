@@ -196,7 +196,7 @@ class Verdict:
             text=outcome.text if outcome else "",
             usage=outcome.usage if outcome else None,
             session_id=outcome.session_id if outcome else None,
-            exit_code=exit.code if exit else None,
+            exit_code=exit.known_code if exit else None,
             terminal=outcome.terminal if outcome else None,
             stderr=exit.stderr if exit else "",
             stdout=exit.stdout if exit else "",

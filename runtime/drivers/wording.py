@@ -31,7 +31,8 @@ def explain(command: str, exit: ProcessExit, what: str, step: str, said: str = "
         step: What to do next, as a sentence.
         said: What to show of its standard error; unset, the last line.
     """
-    ended = f"signal {-exit.code}" if exit.code < 0 else f"exit code {exit.code}"
+    code = "unknown" if exit.known_code is None else exit.code
+    ended = f"signal {-exit.code}" if exit.code < 0 else f"exit code {code}"
     if not said:
         lines = [line for line in exit.stderr.splitlines() if line.strip()]
         said = lines[-1] if lines else ""

@@ -8,6 +8,7 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ Stream = Literal["stdout", "stderr"]
 _CHUNK = 64 * 1024
 _EXIT_POLL = 0.05
 _REAP = 5.0
+_REAP_POLL = 0.005
 
 
 class Child:
@@ -56,6 +58,7 @@ class Child:
             raise
         self.pid = self._popen.pid
         self.exited = False
+        self.code_known = True
         self._unwritten: deque[memoryview] = deque()
         self._input_wanted = True
         self._pipes: dict[str, int] = {}
@@ -123,11 +126,25 @@ class Child:
                 os.killpg(self.pid, number)
 
     def reap(self) -> int | None:
-        """Return its exit code; ``None`` where even SIGKILL has not ended it yet."""
-        try:
-            return self._popen.wait(_REAP)
-        except subprocess.TimeoutExpired:
-            return None
+        """Return its exit code; ``None`` where even SIGKILL has not ended it yet.
+
+        Where somebody else has reaped it that is 0, and `code_known` says so.
+        """
+        end = time.monotonic() + _REAP
+        while True:
+            try:
+                # Not by Popen, which takes a code that it did not get for 0.
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                self.code_known = False
+                self._popen.returncode = 0
+                return 0
+            if pid:
+                self._popen.returncode = os.waitstatus_to_exitcode(status)
+                return self._popen.returncode
+            if time.monotonic() >= end:
+                return None
+            time.sleep(_REAP_POLL)
 
     def close(self) -> None:
         """Close every descriptor."""

@@ -206,6 +206,7 @@ class Pump:
             stderr=self._stderr_end.text(),
             forced=self._forced,
             stdout=self._stdout_end.text(),
+            known=self._child.code_known,
         )
 
     def _read_rest(self) -> None:

@@ -135,7 +135,7 @@ def _missing_tools(turn: Turn, exit: ProcessExit) -> str | None:
 def _rejects_resume(turn: Turn, exit: ProcessExit) -> bool:
     # Kept narrow: a login or network failure must not cost a conversation, nor
     # may a prompt that was worked on count as rejected.
-    if turn.resume is None or exit.code == 0 or turn.session_id or turn.messages:
+    if turn.resume is None or exit.known_code == 0 or turn.session_id or turn.messages:
         return False
     name = re.escape(turn.resume)
     lines = (

@@ -112,7 +112,7 @@ def _early_end(turn: Turn, exit: ProcessExit) -> tuple[RunReason, str]:
 def _rejects_resume(turn: Turn, exit: ProcessExit) -> bool:
     # Kept narrow: a login or network failure must not cost a conversation, nor
     # may a prompt that was worked on count as rejected.
-    if turn.resume is None or exit.code == 0 or turn.session_id or turn.pieces:
+    if turn.resume is None or exit.known_code == 0 or turn.session_id or turn.pieces:
         return False
     name = rf"""["'`]?{re.escape(turn.resume)}["'`]?"""
     missing = r"(?:was |is |could |does )?(?:not (?:be )?found|unknown|not exist)"

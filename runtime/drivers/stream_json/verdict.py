@@ -123,7 +123,7 @@ def _late_failure(turn: Turn, exit: ProcessExit) -> tuple[RunReason | None, str,
 def _rejects_resume(turn: Turn, exit: ProcessExit) -> bool:
     # Kept narrow: a login or network failure must not cost a conversation, nor
     # may a prompt that was worked on count as rejected.
-    if turn.resume is None or turn.messages or (turn.terminal is None and exit.code == 0):
+    if turn.resume is None or turn.messages or (turn.terminal is None and exit.known_code == 0):
         return False
     if turn.terminal is not None and turn.terminal.get("subtype") == "success":
         return False

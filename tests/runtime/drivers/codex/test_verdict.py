@@ -150,10 +150,11 @@ def test_another_failure_is_not_taken_for_missing_tools(
 def test_a_conversation_that_it_does_not_know_is_rejected() -> None:
     stderr = f"Error: thread/resume failed: no rollout found for thread id {THREAD} (code -32600)"
 
-    outcome = outcome_of([], failed(stderr), resume=THREAD)
+    for exit in (failed(stderr), ProcessExit(code=0, stderr=stderr, known=False)):
+        outcome = outcome_of([], exit, resume=THREAD)
 
-    assert outcome.reason is RunReason.RESUME_REJECTED
-    assert THREAD in outcome.message
+        assert outcome.reason is RunReason.RESUME_REJECTED
+        assert THREAD in outcome.message
 
 
 @pytest.mark.parametrize(

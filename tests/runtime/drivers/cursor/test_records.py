@@ -422,10 +422,15 @@ def test_a_resume_that_is_answered_in_another_conversation_fails() -> None:
     ],
 )
 def test_an_unknown_conversation_is_told_apart(stderr: str) -> None:
-    outcome = outcome_of([], ProcessExit(code=1, stderr=stderr), resume="s0")
+    known, lost = (
+        ProcessExit(code=1, stderr=stderr),
+        ProcessExit(code=0, stderr=stderr, known=False),
+    )
+    for exit in (known, lost):
+        outcome = outcome_of([], exit, resume="s0")
 
-    assert outcome.reason is RunReason.RESUME_REJECTED
-    assert "s0" in outcome.message
+        assert outcome.reason is RunReason.RESUME_REJECTED
+        assert "s0" in outcome.message
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,10 @@ def test_an_unknown_conversation_is_told_from_other_failures(driver: Either) -> 
     error = outcome_of(driver, [{"type": "error", "error": UNKNOWN}], resume=SESSION)
     silent = outcome_of(driver, [], ProcessExit(code=1, stderr=f"x\n{UNKNOWN}\n"), resume=SESSION)
 
-    for outcome in (result, error, silent):
+    lost = ProcessExit(code=0, stderr=f"{UNKNOWN}\n", known=False)
+    unknown = outcome_of(driver, [], lost, resume=SESSION)
+
+    for outcome in (result, error, silent, unknown):
         assert outcome.reason is RunReason.RESUME_REJECTED
         assert f"does not know conversation {SESSION}" in outcome.message
 
