@@ -10,6 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from ahead import Ahead
+from needs import need
 
 LEAVE_TIME = 5.0  # seconds that threads and processes of a test have to end by themselves
 
@@ -87,12 +89,15 @@ def pytest_terminal_summary(
 @pytest.fixture(scope="session")
 def needs() -> Callable[[object, str], None]:
     """Skip a test where the machine lacks something: ``needs(found, "Node.js")``."""
+    return need
 
-    def check(found: object, what: str) -> None:
-        if not found:
-            pytest.skip(f"this machine lacks {what}")
 
-    return check
+@pytest.fixture(scope="session")
+def ahead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ahead]:
+    """What fixtures made with ``@begun`` are worked out by."""
+    ahead = Ahead(tmp_path_factory)
+    yield ahead
+    ahead.end()
 
 
 def _threads() -> set[threading.Thread]:
@@ -114,34 +119,43 @@ def _is_system(process: psutil.Process) -> bool:
     return "multiprocessing.resource_tracker" in command or "guard_process.py" in command
 
 
-def _children() -> set[psutil.Process]:
-    # psutil reads every process of the machine, which takes longer than most tests.
-    if not Path("/proc/self/task").exists():
-        return set(psutil.Process().children(recursive=True))
+def _children(ahead: Ahead) -> set[psutil.Process]:
+    """The processes below this one, but for those that work ahead of their tests."""
     found = set()
-    for pid in _descendants(os.getpid()):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            found.add(psutil.Process(pid))
+    with ahead.processes() as others:
+        for pid in _descendants(os.getpid(), others):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found.add(psutil.Process(pid))
     return found
 
 
-def _descendants(pid: int) -> Iterator[int]:
+def _descendants(pid: int, others: set[int]) -> Iterator[int]:
+    for child in _started_by(pid):
+        if child not in others:
+            yield child
+            yield from _descendants(child, others)
+
+
+def _started_by(pid: int) -> Iterator[int]:
+    # psutil reads every process of the machine, which takes longer than most tests.
+    if not Path("/proc/self/task").exists():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            yield from (child.pid for child in psutil.Process(pid).children())
+        return
     for listing in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
-            for child in listing.read_text().split():
-                yield int(child)
-                yield from _descendants(int(child))
+            yield from map(int, listing.read_text().split())
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    threads, children = _threads(), _children()
+def _nothing_left_behind(ahead: Ahead) -> Iterator[None]:
+    threads, children = _threads(), _children(ahead)
     yield
     for thread in _threads() - threads:
         thread.join(LEAVE_TIME)
     left = [f"thread {thread.name}" for thread in _threads() - threads]
     _, alive = psutil.wait_procs(
-        [child for child in _children() - children if not _is_system(child)], LEAVE_TIME
+        [child for child in _children(ahead) - children if not _is_system(child)], LEAVE_TIME
     )
     left += [f"process {child}" for child in alive]
     assert not left, f"the test left behind: {', '.join(left)}"

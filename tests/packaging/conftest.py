@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import configparser
 import shutil
+import sysconfig
+import threading
 from pathlib import Path
 
 import pytest
+from ahead import Ahead
 
 ROOT = Path(__file__).parents[2]
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+MYPY = threading.Lock()  # two at a time would share their cache
 
 # What tools make and git ignores; a distribution is built from a copy without it.
 MADE = shutil.ignore_patterns(
@@ -44,16 +49,31 @@ def modules(packages: tuple[str, ...]) -> dict[str, Path]:
     }
 
 
-@pytest.fixture(scope="session")
-def source_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout to build from, so that a build leaves nothing in it."""
-    copy = tmp_path_factory.mktemp("source") / "checkout"
+def pyright_lacks(ahead: Ahead) -> str:
+    """Return what pyright lacks here, or nothing."""
+    runs = ahead.run([SCRIPTS / "pyright", "--version"], cwd=ROOT)
+    return f"Node.js, which pyright runs on: {runs.stderr[-300:]}" if runs.returncode else ""
+
+
+def copy_checkout(folder: Path) -> Path:
+    """Copy the checkout, so that what is done with it leaves nothing in it."""
+    copy = folder / "checkout"
     shutil.copytree(ROOT, copy, ignore=MADE, symlinks=True)
     return copy
+
+
+def files_of(copy: Path) -> tuple[str, ...]:
+    """Every file of a copy, relative to it."""
+    found = (path for path in copy.rglob("*") if path.is_file())
+    return tuple(sorted(path.relative_to(copy).as_posix() for path in found))
+
+
+@pytest.fixture(scope="session")
+def source_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_checkout(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="session")
 def source_files(source_copy: Path) -> tuple[str, ...]:
     """Every source file, relative to the root."""
-    found = (path for path in source_copy.rglob("*") if path.is_file())
-    return tuple(sorted(path.relative_to(source_copy).as_posix() for path in found))
+    return files_of(source_copy)

@@ -39,6 +39,34 @@ PROCESS = """
         children[0].communicate()
 """
 
+# A process that starts in the first test, and ends with the second, which lets it.
+BEGUN = """
+    import os, pathlib, sys
+    import pytest
+    from ahead import begun
+    here = pathlib.Path(__file__).parent
+    for name in ("start", "started", "go"):
+        os.mkfifo(here / name)
+    CODE = "open('started', 'w').close(); open('go').close(); print('went')"
+    @begun
+    def early(ahead):
+        pytest.skip("no moon")
+    @begun
+    def late(ahead):
+        open(here / "start").close()
+        return ahead.run([sys.executable, "-c", CODE], cwd=here).stdout
+    @pytest.fixture(scope="session")
+    def go():
+        open(here / "go", "w").close()
+    def test_skipped(early):
+        pass
+    def test_first():
+        open(here / "start", "w").close()
+        open(here / "started").close()
+    def test_second(go, late):
+        assert late == "went\\n"
+"""
+
 
 def _run(
     folder: Path, root: Path, test: str, **variables: str
@@ -50,10 +78,15 @@ def _run(
     (folder / "test_it.py").write_text("\n".join(lines))
     (folder / "pytest.ini").write_text("[pytest]\n")
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
+    # What the conftest imports; and no plugin, which would take most of the time.
+    support = {
+        "PYTHONPATH": str(root / "tests" / "support"),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "."],
         cwd=folder,
-        env=environment | variables,
+        env=environment | support | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -100,3 +133,13 @@ def test_a_child_process_that_outlives_its_test_is_an_error(tmp_path: Path, root
 
     assert "the test left behind: process" in done.stdout
     assert "2 passed, 1 error" in done.stdout.splitlines()[-1]
+
+
+def test_a_process_that_works_ahead_of_its_test_is_left_behind_by_none(
+    tmp_path: Path, root: Path
+) -> None:
+    done = _run(tmp_path, root, BEGUN)
+
+    assert done.returncode == 0, done.stdout
+    assert "test_skipped: Skipped: no moon" in done.stdout
+    assert "2 passed, 1 skipped" in done.stdout.splitlines()[-1]

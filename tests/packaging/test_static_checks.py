@@ -3,70 +3,95 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import sysconfig
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from ahead import Ahead, begun
+from needs import need
 
-SCRIPTS = Path(sysconfig.get_path("scripts"))
+from .conftest import MYPY, ROOT, SCRIPTS, pyright_lacks
 
 pytestmark = pytest.mark.timeout(300)
 
-
-def _passes(root: Path, *command: str) -> None:
-    """Run a tool of this environment; what it prints is the failure."""
-    argv = [str(SCRIPTS / command[0]), *command[1:]]
-    done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.fail(f"{' '.join(command)}\n{done.stdout}{done.stderr}", pytrace=False)
+# A check: the command and what it prints, or nothing when it passes.
+Complaint = str
 
 
-@pytest.fixture(scope="session", autouse=True)
-def site(root: Path) -> None:
+def _complaint(ahead: Ahead, *command: str) -> Complaint:
+    """Run a tool of this environment."""
+    done = ahead.run([SCRIPTS / command[0], *command[1:]], cwd=ROOT)
+    return f"{' '.join(command)}\n{done.stdout}{done.stderr}" if done.returncode else ""
+
+
+def _lay_link() -> None:
     """Let type checkers find the checkout by the package's name."""
-    link = root / ".cache" / "site" / "toolcrib"
+    link = ROOT / ".cache" / "site" / "toolcrib"
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.is_symlink():
-        link.symlink_to(os.path.relpath(root, link.parent))
+        link.symlink_to(os.path.relpath(ROOT, link.parent))
 
 
-@pytest.fixture(scope="session")
-def checked_folders(root: Path) -> list[str]:
-    """The folders beside the package that hold Python."""
-    return [name for name in ("tests", "examples", "bench") if any(root.glob(f"{name}/**/*.py"))]
+@begun
+def formatting(ahead: Ahead) -> Complaint:
+    return _complaint(ahead, "ruff", "format", "--check", "--quiet", "--diff")
 
 
-def test_the_code_is_formatted(root: Path) -> None:
-    _passes(root, "ruff", "format", "--check", "--quiet", "--diff")
+@begun
+def cleanness(ahead: Ahead) -> Complaint:
+    return _complaint(ahead, "ruff", "check", "--quiet", "--output-format", "concise")
 
 
-def test_the_code_is_clean(root: Path) -> None:
-    _passes(root, "ruff", "check", "--quiet", "--output-format", "concise")
+@begun
+def layers(ahead: Ahead) -> Complaint:
+    return _complaint(ahead, "lint-imports", "--cache-dir", ".cache/import-linter")
 
 
-def test_imports_run_one_way(root: Path) -> None:
-    _passes(root, "lint-imports", "--cache-dir", ".cache/import-linter")
+@begun
+def mypy(ahead: Ahead) -> tuple[Complaint, Complaint]:
+    """What mypy says of the package, and of the folders with Python beside it."""
+    _lay_link()
+    beside = [name for name in ("tests", "examples", "bench") if any(ROOT.glob(f"{name}/**/*.py"))]
+    environment = ("--python-executable", sys.executable)
+    with MYPY:
+        package = _complaint(ahead, "mypy", "-p", "toolcrib", *environment)
+        return package, _complaint(ahead, "mypy", *beside, *environment)
 
 
-def test_the_package_type_checks_with_mypy(root: Path) -> None:
-    _passes(root, "mypy", "-p", "toolcrib", "--python-executable", sys.executable)
+@begun
+def pyright(ahead: Ahead) -> Complaint:
+    _lay_link()
+    lacking = pyright_lacks(ahead)
+    need(not lacking, lacking)
+    project = ("--project", "pyproject.toml", "--pythonpath", sys.executable)
+    return _complaint(ahead, "pyright", *project)
+
+
+def _holds(complaint: Complaint) -> None:
+    if complaint:
+        pytest.fail(complaint, pytrace=False)
+
+
+def test_the_code_is_formatted(formatting: Complaint) -> None:
+    _holds(formatting)
+
+
+def test_the_code_is_clean(cleanness: Complaint) -> None:
+    _holds(cleanness)
+
+
+def test_imports_run_one_way(layers: Complaint) -> None:
+    _holds(layers)
+
+
+def test_the_package_type_checks_with_mypy(mypy: tuple[Complaint, Complaint]) -> None:
+    _holds(mypy[0])
 
 
 def test_what_lies_beside_the_package_type_checks_with_mypy(
-    root: Path, checked_folders: list[str]
+    mypy: tuple[Complaint, Complaint],
 ) -> None:
-    _passes(root, "mypy", *checked_folders, "--python-executable", sys.executable)
+    _holds(mypy[1])
 
 
-def test_everything_type_checks_with_pyright(
-    root: Path, needs: Callable[[object, str], None]
-) -> None:
-    runs = subprocess.run(
-        [SCRIPTS / "pyright", "--version"], capture_output=True, text=True, check=False
-    )
-    needs(runs.returncode == 0, f"Node.js, which pyright runs on: {runs.stderr[-300:]}")
-
-    _passes(root, "pyright", "--project", "pyproject.toml", "--pythonpath", sys.executable)
+def test_everything_type_checks_with_pyright(pyright: Complaint) -> None:
+    _holds(pyright)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ahead import Ahead, begun
+from needs import need
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIS = ROOT / ".cache" / "clis"
+SUPPORT = ROOT / "tests" / "support"
 PROVIDERS = ("codex", "claude", "codebuddy")
 WAIT = 150.0
 DEAD_PROXY = "http://127.0.0.1:9"
@@ -30,8 +33,6 @@ _BINARIES = {
     "cursor-sdk": "cursor_sdk/_vendor/bridge/bin/cursor-sdk-bridge",
 }
 _WAYS = (("unshare", "-n"), ("unshare", "-rn"))
-
-Needs = Callable[[object, str], None]
 
 
 @dataclass(frozen=True)
@@ -100,76 +101,61 @@ class Scene:
         return [request for request in self.wire if host.token in str(request["authorization"])]
 
 
-Play = Callable[..., Scene]
-
-
-@pytest.fixture(scope="session")
-def alone(needs: Needs) -> tuple[str, ...]:
-    """The command that gives a process a network of its own."""
-    ways = [
+@functools.cache
+def _ways_alone() -> tuple[tuple[str, ...], ...]:
+    return tuple(
         way
         for way in _WAYS
         if shutil.which(way[0])
         and subprocess.run([*way, "true"], capture_output=True, check=False).returncode == 0
-    ]
-    needs(ways, "the right to make a network namespace (unshare -n, unshare -rn)")
-    return ways[0]
-
-
-@pytest.fixture(scope="session")
-def binary(needs: Needs) -> Callable[[str], Path]:
-    """Find a provider's own binary."""
-
-    def find(provider: str) -> Path:
-        path = CLIS / _BINARIES[provider]
-        needs(os.access(path, os.X_OK), f"the {provider} CLI; run `make clis`")
-        return path
-
-    return find
-
-
-@pytest.fixture(scope="session")
-def play(
-    alone: tuple[str, ...],
-    binary: Callable[[str], Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Play:
-    """Play a scene: ``play("codex", hosts=[{"turns": […]}], …)``."""
-
-    def run(provider: str, *, found: bool = False, **scene: Any) -> Scene:
-        folder = tmp_path_factory.mktemp(provider)
-        scene |= {"provider": provider, "folder": str(folder)}
-        if provider in PROVIDERS and not found:
-            scene["command"] = str(binary(provider))
-        paths = [str(ROOT / "tests" / "support"), *([str(CLIS)] if found else [])]
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(paths)}
-        command = [*alone, sys.executable, "-P", "-m", "staging.stage"]
-        report = json.loads(_answer(command, json.dumps(scene), environment, folder))
-        hosts = [Host(**host) for host in report.pop("hosts")]
-        return Scene(provider, folder, hosts, **report)
-
-    return run
-
-
-def _answer(command: list[str], order: str, environment: dict[str, str], folder: Path) -> str:
-    stage = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        cwd=folder,
-        start_new_session=True,
     )
-    try:
-        answer, said = stage.communicate(order, WAIT)
-    except subprocess.TimeoutExpired:
-        os.killpg(stage.pid, signal.SIGKILL)  # the hosts too, whose guards then clean up
-        _, said = stage.communicate()
-        pytest.fail(f"The scene takes longer than {WAIT} s. So far:\n{said}", pytrace=False)
-    assert stage.returncode == 0, said
-    return answer
+
+
+def binary(provider: str) -> Path:
+    """Find a provider's own binary."""
+    path = CLIS / _BINARIES[provider]
+    need(os.access(path, os.X_OK), f"the {provider} CLI; run `make clis`")
+    return path
+
+
+def run_alone(
+    ahead: Ahead,
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    input: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a network of its own, with what tests share on its path."""
+    ways = _ways_alone()
+    need(ways, "the right to make a network namespace (unshare -n, unshare -rn)")
+    return ahead.run(
+        [*ways[0], sys.executable, "-P", *arguments],
+        cwd=cwd,
+        environment={"PATH": os.environ["PATH"], "PYTHONPATH": str(SUPPORT), **environment},
+        input=input,
+        timeout=WAIT,
+    )
+
+
+def play(ahead: Ahead, provider: str, *, found: bool = False, **scene: Any) -> Scene:
+    """Play a scene: ``play(ahead, "codex", hosts=[{"turns": […]}], …)``."""
+    folder = ahead.folder(provider)
+    scene |= {"provider": provider, "folder": str(folder)}
+    if provider in PROVIDERS and not found:
+        scene["command"] = str(binary(provider))
+    path = os.pathsep.join([str(SUPPORT), *([str(CLIS)] if found else [])])
+    done = run_alone(
+        ahead,
+        ["-m", "staging.stage"],
+        cwd=folder,
+        environment={"PYTHONPATH": path},
+        input=json.dumps(scene),
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    hosts = [Host(**host) for host in report.pop("hosts")]
+    return Scene(provider, folder, hosts, **report)
 
 
 @pytest.fixture(scope="session", params=PROVIDERS)
@@ -178,8 +164,8 @@ def provider(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.fixture(scope="session")
-def whole(provider: str, play: Play) -> Scene:
+@begun
+def whole(ahead: Ahead, provider: str) -> Scene:
     """A thread over two turns of one host and one of the next, and all of it recorded.
 
     The host's environment names proxies that answer nobody.
@@ -194,14 +180,15 @@ def whole(provider: str, play: Play) -> Scene:
         {"thread": "t", "prompt": "Who are you?", "rename": UNKNOWN},
     ]
     return play(
+        ahead,
         provider,
         environment=proxies,
         hosts=[{"turns": first, "wrapper": "record"}, {"turns": second, "wrapper": "record"}],
     )
 
 
-@pytest.fixture(scope="session")
-def told(provider: str, play: Play) -> Scene:
+@begun
+def told(ahead: Ahead, provider: str) -> Scene:
     """A model that meets every kind of failure, and one that prints its environment."""
     failures = [
         {"call": "refuse"},
@@ -211,6 +198,7 @@ def told(provider: str, play: Play) -> Scene:
     ]
     environment = [{"shell": "env"}, {"say": "It is: {{result}}"}]
     return play(
+        ahead,
         provider,
         unboxed=True,
         model=[
@@ -221,12 +209,13 @@ def told(provider: str, play: Play) -> Scene:
     )
 
 
-@pytest.fixture(scope="session")
-def broken(provider: str, play: Play) -> Scene:
+@begun
+def broken(ahead: Ahead, provider: str) -> Scene:
     """Runs that end in the middle of a tool: the provider's by cancel and signals, the host's."""
     steps = [{"shell": GRANDCHILD}, {"call": "hold"}, {"say": "Done."}]
     acts = ("cancel", "SIGTERM", "SIGKILL")
     return play(
+        ahead,
         provider,
         unboxed=True,
         model=[{"when": "", "steps": steps}],
@@ -237,11 +226,12 @@ def broken(provider: str, play: Play) -> Scene:
     )
 
 
-@pytest.fixture(scope="session")
-def started(provider: str, play: Play) -> Scene:
+@begun
+def started(ahead: Ahead, provider: str) -> Scene:
     """A gateway that answers late, a variable that is missing, a token that is wrong."""
     turns = [{"prompt": _call("lookup_issue", key="ISSUE-42")}]
     return play(
+        ahead,
         provider,
         hosts=[
             {"turns": turns, "wrapper": "door", "delay": 3.0},

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ahead import Ahead, begun
 
-from .conftest import Play, Scene
+from .conftest import Scene, play
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
@@ -46,14 +47,14 @@ def _turn(prompt: str, approvals: dict[str, Any], *answers: Any, **more: Any) ->
     return {"prompt": prompt, "policy": policy, "answers": list(answers), **more}
 
 
-@pytest.fixture(scope="module", params=["claude", "codebuddy"])
-def asking(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="session", params=["claude", "codebuddy"])
+def provider(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
 
 
-@pytest.fixture(scope="module")
-def shell(asking: str, play: Play) -> Scene:
+@begun
+def shell(ahead: Ahead, provider: str) -> Scene:
     """A shell command that nothing allows, and what an application may say to it."""
     turns = [
         _turn("approved", ASK, {"approve": None}),
@@ -61,11 +62,11 @@ def shell(asking: str, play: Play) -> Scene:
         _turn("aborted", ASK, {"deny": "Never."}),
         _turn("edited", ASK, {"approve": {"command": "touch other.txt", "description": "x"}}),
     ]
-    return _commands(asking, play, turns)
+    return _commands(ahead, provider, turns)
 
 
-@pytest.fixture(scope="module")
-def unanswered(asking: str, play: Play) -> Scene:
+@begun
+def unanswered(ahead: Ahead, provider: str) -> Scene:
     """The same command where nobody answers."""
     turns = [
         _turn("slow", {**GO_ON, "timeout": 0.5}),
@@ -73,27 +74,27 @@ def unanswered(asking: str, play: Play) -> Scene:
         _turn("silent", GO_ON, silent=True),
         _turn("cancelled", ASK, {"cancel": True}),
     ]
-    return _commands(asking, play, turns)
+    return _commands(ahead, provider, turns)
 
 
-@pytest.fixture(scope="module")
-def decided(asking: str, play: Play) -> Scene:
+@begun
+def decided(ahead: Ahead, provider: str) -> Scene:
     """The same command where a policy decides, or none does."""
     turns = [
         _turn("granted", {"permission": "auto_approve"}),
         _turn("barred", {"permission": "auto_reject"}),
         {"prompt": "unset"},
     ]
-    return _commands(asking, play, turns)
+    return _commands(ahead, provider, turns)
 
 
-def _commands(provider: str, play: Play, turns: list[dict[str, Any]]) -> Scene:
+def _commands(ahead: Ahead, provider: str, turns: list[dict[str, Any]]) -> Scene:
     model = [_touch(turn["prompt"]) for turn in turns]
-    return play(provider, allowed=[], model=model, hosts=[{"turns": turns}])
+    return play(ahead, provider, allowed=[], model=model, hosts=[{"turns": turns}])
 
 
-@pytest.fixture(scope="module")
-def hosted(asking: str, play: Play) -> Scene:
+@begun
+def hosted(ahead: Ahead, provider: str) -> Scene:
     """A hosted tool under several policies."""
     lookup = [{"call": "lookup_issue", "arguments": {"key": "ISSUE-42"}}, QUOTE]
     turns = [
@@ -103,11 +104,11 @@ def hosted(asking: str, play: Play) -> Scene:
         _turn("shut", {"permission": "auto_reject", "on_reject": "continue"}),
     ]
     model = [{"when": "", "steps": lookup}]
-    return play(asking, allowed=[], model=model, hosts=[{"turns": turns}])
+    return play(ahead, provider, allowed=[], model=model, hosts=[{"turns": turns}])
 
 
-@pytest.fixture(scope="module")
-def questions(asking: str, play: Play) -> Scene:
+@begun
+def questions(ahead: Ahead, provider: str) -> Scene:
     """Two questions in one request, and two requests at once."""
     both: list[dict[str, Any]] = [
         {"call": "WebFetch", "arguments": {"url": f"http://127.0.0.{n}:9/", **NOWHERE}}
@@ -116,7 +117,7 @@ def questions(asking: str, play: Play) -> Scene:
     answers: list[Any] = [{"hold": True}, {"deny": "First."}, {"deny": "Second."}]
     # CodeBuddy fetches without asking, asks for one thing after another, and
     # after a denial for no more of the same reply.
-    if asking == "codebuddy":
+    if provider == "codebuddy":
         answers = [{"approve": None}, {"approve": None}]
         both = [{"call": "lookup_issue", "arguments": {"key": f"ISSUE-{n}"}} for n in (1, 2)]
     ask = {"call": "AskUserQuestion", "arguments": {"questions": QUESTIONS}}
@@ -126,7 +127,8 @@ def questions(asking: str, play: Play) -> Scene:
         _turn("two", GO_ON, *answers),
     ]
     return play(
-        asking,
+        ahead,
+        provider,
         allowed=[],
         model=[
             {"when": "^ask", "steps": [ask, QUOTE]},
@@ -137,8 +139,8 @@ def questions(asking: str, play: Play) -> Scene:
     )
 
 
-@pytest.fixture(scope="module")
-def plans(asking: str, play: Play) -> Scene:
+@begun
+def plans(ahead: Ahead, provider: str) -> Scene:
     """Plans, in the mode in which a provider makes them."""
     steps = [{"plan": PLAN}, {"call": "ExitPlanMode"}, QUOTE]
     turns = [
@@ -146,7 +148,8 @@ def plans(asking: str, play: Play) -> Scene:
         _turn("denied", GO_ON, {"deny": "Make it shorter."}),
     ]
     return play(
-        asking,
+        ahead,
+        provider,
         driver={"permission_mode": "plan"},
         model=[{"when": "", "steps": steps}],
         environment={"ENABLE_TOOL_SEARCH": "false"},

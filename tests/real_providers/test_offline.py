@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
+from ahead import Ahead, begun
 
-ROOT = Path(__file__).parents[2]
-DEADLINE = 100.0
+from .conftest import ROOT, SUPPORT, binary, run_alone
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+
+KEYS = ("ISSUE-42", "ISSUE-999")
 LOOPBACK = "from staging.stage import enter_loopback\nenter_loopback()\n"
+DEMO = "import sys\nfrom toolcrib.__main__ import main\nraise SystemExit(main(sys.argv[1:]))"
 TOOL = """
 import pathlib
 from toolcrib import tool
@@ -25,49 +28,60 @@ def lookup_issue(key: str) -> str:
 
 """
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+
+@dataclass(frozen=True)
+class Shown:
+    """What a program printed, and the diagram that it left, if any."""
+
+    done: subprocess.CompletedProcess[str]
+    diagram: str
 
 
-@pytest.fixture
-def run(alone: tuple[str, ...], binary: Callable[[str], Path], tmp_path: Path) -> Run:
+def _run(ahead: Ahead, provider: str, code: str, *arguments: str) -> Shown:
     """Run code where a provider's CLI is on PATH, in a network of loopback only."""
+    folder = ahead.folder(f"offline-{provider}")
+    for name in ("bin", "home", "work"):
+        (folder / name).mkdir()
+    (folder / "bin" / provider).symlink_to(binary(provider))
+    environment = {
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(SUPPORT),
+        "HOME": str(folder / "home"),
+    }
+    done = run_alone(
+        ahead, ["-c", LOOPBACK + code, *arguments], cwd=folder / "work", environment=environment
+    )
+    diagram = folder / "work" / "toolcrib-demo.mmd"
+    return Shown(done, diagram.read_text() if diagram.exists() else "")
 
-    def start(provider: str, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        for name in ("bin", "home", "work"):
-            (tmp_path / name).mkdir()
-        (tmp_path / "bin" / provider).symlink_to(binary(provider))
-        environment = {
-            "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "tests" / "support"),
-            "HOME": str(tmp_path / "home"),
-        }
-        return subprocess.run(
-            [*alone, sys.executable, "-P", "-c", LOOPBACK + code, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path / "work",
-            env=environment,
-            timeout=DEADLINE,
-            check=False,
-        )
 
-    return start
+@begun
+def demos(ahead: Ahead, provider: str) -> dict[str, Shown]:
+    """The demonstration, asked for each key."""
+    options = ("demo", "--driver", provider, "--offline")
+    return {key: _run(ahead, provider, DEMO, *options, f"Is {key} still open?") for key in KEYS}
+
+
+@begun
+def guided(ahead: Ahead) -> Shown:
+    """The guide's example of a scripted model, as it is printed."""
+    guide = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n([^`]*ModelServer.*?)```", guide, re.DOTALL)
+    call = "test_codex_offers_and_calls_the_tool(pathlib.Path().absolute())"
+    return _run(ahead, "codex", f"{TOOL}{example}\n{call}")
 
 
 @pytest.mark.parametrize(
     ("key", "call", "answer"),
     [
-        ("ISSUE-42", '"state":"open"', "refund”, is open."),
-        ("ISSUE-999", '"code":"not_found"', "I can't tell about ISSUE-999"),
+        (KEYS[0], '"state":"open"', "refund”, is open."),
+        (KEYS[1], '"code":"not_found"', "I can't tell about ISSUE-999"),
     ],
 )
 def test_the_demo_runs_a_real_cli_offline(
-    run: Run, provider: str, tmp_path: Path, key: str, call: str, answer: str
+    demos: dict[str, Shown], key: str, call: str, answer: str
 ) -> None:
-    code = "from toolcrib.__main__ import main\nraise SystemExit(main(sys.argv[1:]))"
-    prompt = f"Is {key} still open?"
-
-    done = run(provider, f"import sys\n{code}", "demo", "--driver", provider, "--offline", prompt)
+    done = demos[key].done
 
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout.replace("\\", "")
@@ -75,14 +89,10 @@ def test_the_demo_runs_a_real_cli_offline(
     assert call in said
     assert answer in said
     assert "run finished    ok" in said
-    assert (tmp_path / "work" / "toolcrib-demo.mmd").read_text().startswith("sequenceDiagram")
+    assert demos[key].diagram.startswith("sequenceDiagram")
 
 
-def test_the_guides_example_of_a_scripted_model_runs_as_it_is_printed(run: Run) -> None:
-    guide = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n([^`]*ModelServer.*?)```", guide, re.DOTALL)
-    call = "test_codex_offers_and_calls_the_tool(pathlib.Path().absolute())"
-
-    done = run("codex", f"{TOOL}{example}\n{call}")
+def test_the_guides_example_of_a_scripted_model_runs_as_it_is_printed(guided: Shown) -> None:
+    done = guided.done
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from ahead import Ahead, begun
 
-from .conftest import PROVIDERS, Play, Scene
+from .conftest import PROVIDERS, Scene, play
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -25,15 +26,22 @@ SCRIPT = {
 }
 
 
-@pytest.fixture(scope="module", params=["own", "cursor", *PROVIDERS])
-def scene(request: pytest.FixtureRequest, play: Play) -> Scene:
+@pytest.fixture(scope="session", params=["own", "cursor", *PROVIDERS])
+def provider(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@begun
+def same(ahead: Ahead, provider: str) -> Scene:
     # The CLIs are found where their wheels lie; no driver is given a command.
     turns = [{"prompt": ASK}]
-    return play(request.param, found=True, script=json.dumps(SCRIPT), hosts=[{"turns": turns}])
+    script = json.dumps(SCRIPT)
+    return play(ahead, provider, found=True, script=script, hosts=[{"turns": turns}])
 
 
-def test_the_program_gets_the_same_answer_from_every_driver(scene: Scene) -> None:
-    host, turn = scene.host, scene.turn
+def test_the_program_gets_the_same_answer_from_every_driver(same: Scene) -> None:
+    host, turn = same.host, same.turn
     assert turn["error"] is None, turn["error"]
     assert host.calls == [("lookup_issue", {"key": "ISSUE-42"})]
     assert turn["result"]["text"].startswith("The tool said: ")
@@ -43,8 +51,8 @@ def test_the_program_gets_the_same_answer_from_every_driver(scene: Scene) -> Non
     assert host.code == 0, host.stderr
 
 
-def test_the_program_sees_the_same_events_from_every_driver(scene: Scene) -> None:
-    events = scene.turn["events"]
+def test_the_program_sees_the_same_events_from_every_driver(same: Scene) -> None:
+    events = same.turn["events"]
     calls = [_shown(event) for event in events if event["type"] == "ToolCall"]
     assert calls == [("lookup_issue", True, {"key": "ISSUE-42"})]
     results = [event for event in events if event["type"] == "ToolResult"]
@@ -53,7 +61,7 @@ def test_the_program_sees_the_same_events_from_every_driver(scene: Scene) -> Non
     ]
     assert "open-7731" in results[0]["text"]
     text = "".join(event["text"] for event in events if event["type"] == "TextDelta")
-    assert text == scene.turn["result"]["text"]
+    assert text == same.turn["result"]["text"]
     assert [events[0]["type"], events[-1]["type"]] == ["RunStarted", "RunFinished"]
     order = [event["type"] for event in events]
     assert order.index("ToolCall") < order.index("ToolResult") < order.index("TextDelta")

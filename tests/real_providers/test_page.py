@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from .conftest import PROVIDERS, ROOT
+from .conftest import PROVIDERS, ROOT, binary
 
 pytestmark = pytest.mark.slow
 
@@ -26,9 +24,7 @@ def _table() -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_the_page_names_the_version_that_is_tested(
-    provider: str, binary: Callable[[str], Path]
-) -> None:
+def test_the_page_names_the_version_that_is_tested(provider: str) -> None:
     done = subprocess.run(
         [binary(provider), "--version"], capture_output=True, text=True, check=True, timeout=30
     )

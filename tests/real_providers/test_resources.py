@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ahead import Ahead, begun
 
-from .conftest import Play, Scene
+from .conftest import Scene, play
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
@@ -41,8 +42,8 @@ def _start(provider: str) -> list[dict[str, Any]]:
     return [{"call": "Agent", "arguments": arguments}]
 
 
-@pytest.fixture(scope="module")
-def given(provider: str, play: Play) -> Scene:
+@begun
+def given(ahead: Ahead, provider: str) -> Scene:
     """A turn with an agent and a setting, which starts the agent, and a turn without them."""
     resources = {"agents": [_agent(provider)], "config": _config(provider)}
     turns: list[dict[str, Any]] = [
@@ -50,6 +51,7 @@ def given(provider: str, play: Play) -> Scene:
         {"prompt": "second"},
     ]
     return play(
+        ahead,
         provider,
         model=[
             {"when": "graze", "steps": [{"say": "Grass."}]},

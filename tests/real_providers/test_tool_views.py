@@ -3,44 +3,38 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from ahead import Ahead, begun
 
-from .conftest import ROOT
+from .conftest import binary, run_alone
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
+Views = dict[str, dict[str, Any]]
 
-def test_the_view_of_every_tool_is_what_the_model_is_offered(
-    provider: str,
-    alone: tuple[str, ...],
-    binary: Callable[[str], Path],
-    tmp_path: Path,
-) -> None:
-    order = {
-        "provider": provider,
-        "command": str(binary(provider)),
-        "folder": str(tmp_path),
-    }
-    done = subprocess.run(
-        [*alone, sys.executable, "-P", "-m", "staging.tool_views"],
+
+@begun
+def views(ahead: Ahead, provider: str) -> Views:
+    """What the model is offered of each tool, and what was expected."""
+    folder = ahead.folder("views")
+    command = str(binary(provider))
+    order = {"provider": provider, "command": command, "folder": str(folder)}
+    done = run_alone(
+        ahead,
+        ["-m", "staging.tool_views"],
+        cwd=folder,
+        environment={"HOME": str(folder), "TMPDIR": str(folder)},
         input=json.dumps(order),
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-        | {"PYTHONPATH": str(ROOT / "tests" / "support")},
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
-    seen: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    assert len(seen["expected"]) == 19
-    assert seen["offered"].keys() == seen["expected"].keys()
-    for name, offered in seen["offered"].items():
-        assert offered == seen["expected"][name], name
+    seen: Views = json.loads(done.stdout)
+    return seen
+
+
+def test_the_view_of_every_tool_is_what_the_model_is_offered(views: Views) -> None:
+    assert len(views["expected"]) == 19
+    assert views["offered"].keys() == views["expected"].keys()
+    for name, offered in views["offered"].items():
+        assert offered == views["expected"][name], name

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ahead import Ahead, begun
 
-from .conftest import ROOT, Play, Scene
+from .conftest import ROOT, Scene, play
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
 NOTES = ROOT / "tests" / "support" / "staging" / "notes_server.py"
+SANDBOXES = ("read_only", "workspace_write", "unrestricted")
 RULE = "Call everybody Zebra."
 SKILL = """\
 ---
@@ -24,8 +26,8 @@ Say hello to the okapi.
 VERDICT = '{"key": "ISSUE-42", "open": true}'
 
 
-@pytest.fixture(scope="module")
-def chosen(provider: str, play: Play) -> Scene:
+@begun
+def chosen(ahead: Ahead, provider: str) -> Scene:
     """A turn with everything of its own, and the next one of the thread without."""
     added = {"key": "added", "command": sys.executable, "args": [str(NOTES)]}
     turns: list[dict[str, Any]] = [
@@ -41,6 +43,7 @@ def chosen(provider: str, play: Play) -> Scene:
     ]
     call = {"call": "mcp__added__remember", "arguments": {"note": "milk"}}
     return play(
+        ahead,
         provider,
         driver={"model": None},
         model=[
@@ -51,14 +54,15 @@ def chosen(provider: str, play: Play) -> Scene:
     )
 
 
-@pytest.fixture(scope="module")
-def typed(provider: str, play: Play) -> Scene:
+@begun
+def typed(ahead: Ahead, provider: str) -> Scene:
     """A run that has to answer with a value of a type."""
     structured = {"call": "StructuredOutput", "arguments": {"key": "ISSUE-42", "open": True}}
     answer = structured if provider == "claude" else {"say": VERDICT}
     look = {"call": "lookup_issue", "arguments": {"key": "ISSUE-42"}}
     turns = [{"prompt": prompt, "silent": True, "typed": True} for prompt in ("good", "bad")]
     return play(
+        ahead,
         provider,
         model=[
             {"when": "good", "steps": [[{"say": "I look."}, look], answer]},
@@ -66,6 +70,24 @@ def typed(provider: str, play: Play) -> Scene:
         ],
         hosts=[{"turns": turns}],
     )
+
+
+@begun
+def bounded(ahead: Ahead) -> Scene:
+    """Codex tries to write a file under each sandbox."""
+    turns = [{"prompt": prompt, "policy": {"sandbox": prompt}} for prompt in SANDBOXES]
+    model = [
+        {"when": prompt, "steps": [{"shell": f"touch {prompt}.txt"}, {"say": "Done."}]}
+        for prompt in SANDBOXES
+    ]
+    return play(ahead, "codex", model=model, hosts=[{"turns": turns}])
+
+
+@begun
+def refused(ahead: Ahead) -> Scene:
+    """Codex is to ask for permission, which it can't."""
+    turn = {"prompt": "x", "policy": {"approvals": {"permission": "ask"}}}
+    return play(ahead, "codex", hosts=[{"turns": [turn]}])
 
 
 def _said(request: dict[str, Any]) -> str:
@@ -120,29 +142,16 @@ def test_a_typed_run_that_answers_anything_else_fails(typed: Scene) -> None:
     assert bad["error"]["result"]["text"].startswith("No idea.")
 
 
-def test_the_sandbox_of_a_policy_bounds_codex(play: Play) -> None:
-    prompts = ("read_only", "workspace_write", "unrestricted")
-    turns = [{"prompt": prompt, "policy": {"sandbox": prompt}} for prompt in prompts]
-    model = [
-        {"when": prompt, "steps": [{"shell": f"touch {prompt}.txt"}, {"say": "Done."}]}
-        for prompt in prompts
-    ]
-
-    scene = play("codex", model=model, hosts=[{"turns": turns}])
-
-    assert [turn["error"] for turn in scene.host.turns] == [None, None, None]
-    made = [_there(scene, prompt) for prompt in prompts]
+def test_the_sandbox_of_a_policy_bounds_codex(bounded: Scene) -> None:
+    assert [turn["error"] for turn in bounded.host.turns] == [None, None, None]
+    made = [_there(bounded, prompt) for prompt in SANDBOXES]
     assert made == [False, True, True]
 
 
-def test_codex_refuses_to_ask_before_anything_starts(play: Play) -> None:
-    turn = {"prompt": "x", "policy": {"approvals": {"permission": "ask"}}}
-
-    scene = play("codex", hosts=[{"turns": [turn]}])
-
-    assert scene.turn["error"]["type"] == "UnsupportedError"
-    assert scene.requests == []
-    assert scene.host.all("spawned") == []
+def test_codex_refuses_to_ask_before_anything_starts(refused: Scene) -> None:
+    assert refused.turn["error"]["type"] == "UnsupportedError"
+    assert refused.requests == []
+    assert refused.host.all("spawned") == []
 
 
 def _there(scene: Scene, name: str) -> bool:
