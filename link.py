@@ -130,7 +130,8 @@ class Link:
         address, system = self._address, self._system
         if self._closed or address is None or not address.alive:
             return False
-        if system is not None and system.healthy:
+        if system is not None:
+            # However unwell that is: its runs may hold threads, and have processes.
             request = CloseAgent(timeout, self._inbox())
             system.finalizers.later(lambda: address.deliver(request, "host"))
         return True

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from toolcrib import Agent, System, Tracer
+from toolcrib import Agent, MemoryStore, System, TextDelta, ThreadBusyError, Tracer
 
 from .conftest import WAIT, Scripted, left_of
 
@@ -89,6 +91,38 @@ def test_an_agent_that_is_dropped_warns_and_is_closed(
     del agent
     with pytest.warns(ResourceWarning, match="was never closed"):
         agents.clear()
+    tracer.wait_for(lambda entry: entry.kind == "AgentClosed", WAIT)
+    assert left_of(system.host) == []
+
+
+def make_unhealthy(system: System) -> None:
+    for _ in range(3):
+        system._take_note("system-registry", RuntimeError("a fault"))
+    assert not system.healthy
+
+
+def leave_alone(system: System) -> None:
+    assert system.healthy
+
+
+@pytest.mark.filterwarnings("ignore:.*was never closed:ResourceWarning")
+@pytest.mark.parametrize("befall", [leave_alone, make_unhealthy])
+def test_a_thread_is_free_again_when_the_agent_that_ran_it_is_dropped(
+    scripted: Scripted, system: System, tracer: Tracer, befall: Callable[[System], None]
+) -> None:
+    store = MemoryStore()
+    agent = Agent(scripted({"say": "busy"}, {"hang": True}), system=system, store=store)
+    stream = agent.thread("t").stream("hello")
+    next(event for event in stream if isinstance(event, TextDelta))
+    with pytest.raises(ThreadBusyError):
+        store.acquire("t", "another")
+    befall(system)
+    agents: list[object] = [agent, stream]
+    del agent, stream
+    agents.clear()
+    gc.collect()
+    tracer.wait_for(lambda entry: entry.kind == "RunEnded", WAIT)
+    store.release(store.acquire("t", "another"))
     tracer.wait_for(lambda entry: entry.kind == "AgentClosed", WAIT)
     assert left_of(system.host) == []
 
