@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from ahead import Ahead
+from ahead import Ahead, works_of
 from needs import need
 
 LEAVE_TIME = 5.0  # seconds that threads and processes of a test have to end by themselves
@@ -30,12 +30,35 @@ SLOW = (
 QUICK = "test_the_demo_shows_call_result_final_text_and_close"  # the whole way, once
 
 
+# What counts threads, descriptors or memory of its own process, or measures time, comes
+# before anything works ahead of its tests.
+QUIET = (
+    "actors",
+    "bench",
+    "end_to_end/test_many_runs",
+    "end_to_end/test_secrets",
+    "runtime/gateway",
+    "runtime/processes",
+    "runtime/profiles",
+    "runtime/test_",
+    "runtime/threads",
+    "runtime/tools/test_large",
+)
+
+
+def _place(item: pytest.Item) -> str:
+    return item.path.relative_to(Path(__file__).parent).as_posix()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if _place(item).startswith(SLOW) and item.name != QUICK:
+        item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        folder = item.path.relative_to(here).as_posix()
-        if folder.startswith(SLOW) and item.name != QUICK:
-            item.add_marker(pytest.mark.slow)
+    """Put what needs quiet first, and what waits for work that began before last."""
+    items.sort(key=lambda item: (not _place(item).startswith(QUIET), bool(works_of(item))))
 
 
 def _skips_are_failures() -> bool:
@@ -148,7 +171,9 @@ def _started_by(pid: int) -> Iterator[int]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(ahead: Ahead) -> Iterator[None]:
+def _nothing_left_behind(ahead: Ahead, request: pytest.FixtureRequest) -> Iterator[None]:
+    if not _place(request.node).startswith(QUIET):
+        ahead.begin(request.session.items)
     threads, children = _threads(), _children(ahead)
     yield
     for thread in _threads() - threads:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -29,7 +32,8 @@ print(system.host, flush=True)
 """
 
 
-def host(scripted: Scripted, tmp_path: Path, end: str) -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def host(scripted: Scripted, tmp_path: Path, end: str) -> Iterator[subprocess.Popen[str]]:
     driver = scripted({"spawn": "child"}, {"spawn": "detached"}, {"say": "busy"}, {"hang": True})
     program = tmp_path / "host.py"
     program.write_text(
@@ -40,12 +44,16 @@ def host(scripted: Scripted, tmp_path: Path, end: str) -> subprocess.Popen[str]:
             end=end,
         )
     )
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-W", "default", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # where the test failed, it would be waited for in vain
 
 
 def test_an_interpreter_that_forgets_to_close_exits_promptly_and_leaves_nothing(
@@ -72,8 +80,13 @@ def test_a_host_that_is_killed_leaves_nothing_for_long(scripted: Scripted, tmp_p
     with host(scripted, tmp_path, "threading.Event().wait()") as process:
         assert process.stdout is not None
         marker = process.stdout.readline().strip()
-        left = [psutil.Process(pid) for pid in left_of(marker)]
-        assert len(left) >= 3  # the provider, its child, and its detached child
+        # The provider, its child, and its detached child; who is just becoming another
+        # program shows no marker for a moment.
+        end = time.monotonic() + WAIT
+        while len(pids := left_of(marker)) < 3 and time.monotonic() < end:
+            threading.Event().wait(0.01)
+        assert len(pids) >= 3
+        left = [psutil.Process(pid) for pid in pids]
         guards = psutil.Process(process.pid).children()
         os.kill(process.pid, signal.SIGKILL)
         process.wait(WAIT)

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,15 @@ def test_the_environment_is_that_of_the_construction(
         assert agent.run("hello").text == "plain"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT interrupt, which a shell's background commands are started without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_in_a_run_ends_it(scripted: Scripted, system: System, tracer: Tracer) -> None:
     def interrupt() -> None:
         tracer.wait_for(lambda entry: entry.kind == "EventsRead", WAIT)

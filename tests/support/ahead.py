@@ -1,8 +1,8 @@
 """Work that begins before the tests that look at it, a few pieces at a time.
 
-What starts a CLI or checks types takes seconds in which its test only waits. As soon
-as the first such piece is wanted, all begin that the selected tests want, in the order
-of these tests.
+What starts a CLI or checks types takes seconds in which its test only waits. So it is
+begun while other tests run, in the order in which it will be wanted: on all processors
+but one, and on that one too while a test waits.
 """
 
 from __future__ import annotations
@@ -13,44 +13,59 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-__all__ = ["Ahead", "begun"]
+__all__ = ["Ahead", "begun", "works_of"]
 
 _AT_ONCE = max(2, os.cpu_count() or 2)
 _PARAMETER = "provider"
 
-_works: dict[str, Callable[..., Any]] = {}
+Work = Callable[..., Any]
+
+_works: dict[Callable[..., Any], Work] = {}  # by the functions of their fixtures
 
 
-def begun(work: Callable[..., Any]) -> object:
+def begun(work: Work) -> object:
     """Make a fixture of the session from a function whose work may begin early.
 
     The function is called on a thread, as ``work(ahead)`` or, where the tests are
     parametrized by it, as ``work(ahead, provider)``. What it returns or raises, a
     skip as well, is the fixture's.
     """
-    name = work.__name__
-    assert name not in _works, f"there are two fixtures named {name}"
-    _works[name] = work
 
     def alone(ahead: Ahead, request: pytest.FixtureRequest) -> Any:
-        return ahead.result(request.session, name)
+        ahead.begin(request.session.items)
+        return ahead.result(work)
 
     def each(ahead: Ahead, request: pytest.FixtureRequest, provider: str) -> Any:
-        return ahead.result(request.session, name, provider)
+        ahead.begin(request.session.items)
+        return ahead.result(work, provider)
 
     fixture: Callable[..., Any] = each if _is_parametrized(work) else alone
-    return pytest.fixture(scope="session", name=name)(fixture)
+    _works[fixture] = work
+    return pytest.fixture(scope="session", name=work.__name__)(fixture)
 
 
-def _is_parametrized(work: Callable[..., Any]) -> bool:
+def _is_parametrized(work: Work) -> bool:
     return _PARAMETER in inspect.signature(work).parameters
+
+
+def works_of(item: pytest.Item) -> list[tuple[Work, str | None]]:
+    """Return the works that a test wants, each with the provider if it has one."""
+    if not isinstance(item, pytest.Function):
+        return []
+    # Of several fixtures of one name, the last is the one that counts.
+    fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]
+    works = [_works[fixture] for fixture in fixtures if fixture in _works]
+    return [
+        (work, str(item.callspec.params[_PARAMETER]) if _is_parametrized(work) else None)
+        for work in works
+    ]
 
 
 class Ahead:
@@ -59,16 +74,28 @@ class Ahead:
     def __init__(self, folders: pytest.TempPathFactory) -> None:
         self._folders = folders
         self._pool = ThreadPoolExecutor(_AT_ONCE, "ahead")
-        self._futures: dict[tuple[str, str | None], Future[Any]] = {}
+        self._futures: dict[tuple[Work, str | None], Future[Any]] = {}
+        self._turns = threading.Condition()
+        self._working = 0
+        self._waited_for = False
         self._lock = threading.Lock()
         self._running: dict[int, subprocess.Popen[str]] = {}
         self._ended = False
 
-    def result(self, session: pytest.Session, name: str, provider: str | None = None) -> Any:
-        """Return what a work returned; all of the session's begin with the first."""
-        if (name, provider) not in self._futures:
-            self._begin(session)
-        return self._futures[name, provider].result()
+    def begin(self, items: Iterable[pytest.Item]) -> None:
+        """Begin all that these tests want, unless it has begun before."""
+        if self._futures:
+            return
+        for key in dict.fromkeys(key for item in items for key in works_of(item)):
+            self._futures[key] = self._pool.submit(self._work, *key)
+
+    def result(self, work: Work, provider: str | None = None) -> Any:
+        """Return what a work returned, or raise what it raised."""
+        self._wait(waits=True)
+        try:
+            return self._futures[work, provider].result()
+        finally:
+            self._wait(waits=False)
 
     def folder(self, name: str) -> Path:
         """Make a folder that is kept for a while after the session."""
@@ -111,19 +138,26 @@ class Ahead:
                 _kill(process)
         self._pool.shutdown(cancel_futures=True)
 
-    def _begin(self, session: pytest.Session) -> None:
-        for item in session.items:
-            if isinstance(item, pytest.Function):
-                for name in item.fixturenames:
-                    if name in _works:
-                        self._submit(name, item)
+    def _work(self, work: Work, provider: str | None) -> Any:
+        with self._turn():
+            return work(self) if provider is None else work(self, provider)
 
-    def _submit(self, name: str, item: pytest.Function) -> None:
-        work = _works[name]
-        given = [str(item.callspec.params[_PARAMETER])] if _is_parametrized(work) else []
-        key = name, given[0] if given else None
-        if key not in self._futures:
-            self._futures[key] = self._pool.submit(work, self, *given)
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._turns:
+            self._turns.wait_for(lambda: self._working < _AT_ONCE - (not self._waited_for))
+            self._working += 1
+        try:
+            yield
+        finally:
+            with self._turns:
+                self._working -= 1
+                self._turns.notify()
+
+    def _wait(self, *, waits: bool) -> None:
+        with self._turns:
+            self._waited_for = waits
+            self._turns.notify_all()
 
     def _start(
         self, argv: Sequence[str | Path], cwd: Path, environment: Mapping[str, str] | None

@@ -348,10 +348,13 @@ def test_a_call_that_comes_in_the_last_round_of_a_loop_is_taken_by_the_next(
     runner.close()
 
 
+# Development mode makes asyncio warn of every step that a busy machine held up.
 SCRIPT = """
-import sys, threading, time
+import logging, sys, threading, time
 from toolcrib import tool
 from toolcrib.runtime.tools.call import call
+
+logging.getLogger("asyncio").setLevel(logging.ERROR)
 
 @tool.define
 async def fine() -> int:

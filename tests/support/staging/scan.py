@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 __all__ = ["descendants", "leaks", "living", "snapshot", "token_of", "tree_of"]
+
+_UNSURE_FOR = 10.0
 
 Known = tuple[int, float, str]
 """A process: its number, when it was started, and its command line."""
@@ -22,14 +26,21 @@ def descendants() -> list[psutil.Process]:
 
 def token_of(variable: str) -> str | None:
     """Return the token, from the environment of a process that we started."""
-    for process in descendants():
-        try:
-            token = process.environ().get(variable)
-        except psutil.Error:
-            continue
-        if token:
-            return token
-    return None
+    end = time.monotonic() + _UNSURE_FOR
+    while True:
+        sure = True
+        for process in descendants():
+            try:
+                token = process.environ().get(variable)
+                # Who is just becoming another program shows neither for a moment.
+                sure = sure and bool(process.cmdline())
+            except psutil.Error:
+                continue
+            if token:
+                return token
+        if sure or time.monotonic() > end:
+            return None
+        threading.Event().wait(0.01)
 
 
 def tree_of(marker: str) -> list[Known]:
