@@ -169,7 +169,7 @@ def test_a_run_promises_to_stop_only_when_foreign_code_has_returned(
 
 
 def test_the_total_time_of_a_run_is_bounded(stage: Stage) -> None:
-    stage.begin(timeout=1.0)
+    stage.begin(timeout=2.0)
     stage.launched()
     stage.driver.expect(CloseProcess)
     stage.tell(OK)

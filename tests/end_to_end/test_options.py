@@ -74,7 +74,8 @@ def test_a_call_that_never_returns_does_not_hold_the_idle_limit_for_good(
     call = {"type": "assistant", "message": {"id": "m", "role": "assistant", "content": [use]}}
     steps = [{"record": call}, {"say": "I go on without it."}, {"hang": True}]
     driver = scripted_claude({"turns": [{"steps": steps}]}, directory=tmp_path)
-    with Agent(driver, workspace=workspace, system=system, idle_timeout=0.5) as agent:
+    # Longer than a provider takes to start, on a machine that has much else to do.
+    with Agent(driver, workspace=workspace, system=system, idle_timeout=3.0) as agent:
         stream = agent.stream("hello")
         events = list(stream)
         with pytest.raises(RunError) as caught:
