@@ -19,6 +19,7 @@ from toolcrib import (
     RunInfo,
     RunService,
     RunStarted,
+    System,
     TextDelta,
     ToolCall,
 )
@@ -187,11 +188,11 @@ def test_a_run_goes_on_while_an_observer_is_stuck_and_tells_it_what_it_missed(
 ) -> None:
     steps = [{"flood": 30_000, "text": "x"}, {"record": {"type": "marker"}}]
     slow = Slow()
-    with Agent(
-        scripted_cursor({"turns": [{"steps": steps}]}, directory=tmp_path),
-        workspace=tmp_path,
-        services=[Watched(slow)],
-    ) as agent:
+    driver = scripted_cursor({"turns": [{"steps": steps}]}, directory=tmp_path)
+    with (
+        System(clones=tmp_path / "clones") as system,
+        Agent(driver, workspace=tmp_path, services=[Watched(slow)], system=system) as agent,
+    ):
         stream = agent.stream("hello")
         for event in stream:
             if isinstance(event, Notice) and event.data.get("type") == "marker":
