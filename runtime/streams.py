@@ -12,9 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import cast, get_args
 
 from ..errors import ApprovalError, AskTimeout, ToolcribError
@@ -29,6 +27,7 @@ from ..messages.events import (
     TextDelta,
     Thinking,
 )
+from ..messages.frozen import replacer
 from ..messages.results import Result
 from ..messages.run import EventsConsumed
 from .signals import Signal, bounded, new_signal
@@ -36,14 +35,14 @@ from .twin import twin
 
 __all__ = ["EventStream"]
 
-_STAMPED = frozenset({"run_id", "thread_key", "sequence", "time"})
-_OWN_FIELDS: dict[type, tuple[str, ...]] = {
-    kind: tuple(field.name for field in fields(kind) if field.name not in _STAMPED)
-    for kind in get_args(Event)
-}
 _BURST = 64
-_STAMP = ("run_id", "thread_key", "sequence", "time")
-_Copier = tuple[Callable[[Event], tuple[object, ...]], tuple[Callable[[Event, object], None], ...]]
+"""Reads after which a loop gets its turn."""
+_TOLD = 256
+"""Reads that a run is told of at once, since each time wakes three threads."""
+_STAMPED = {
+    kind: replacer(kind, "run_id", "thread_key", "sequence", "time") for kind in get_args(Event)
+}
+"""Copies an event with its stamp."""
 
 
 class EventStream:
@@ -142,8 +141,11 @@ class EventStream:
             for event in events:
                 if self._ended:
                     break
-                self._keep(event, now)
                 taken += 1
+                if self._left_out or len(self._events) >= self._capacity:
+                    self._squeeze(event, now)
+                else:
+                    self._append(event, now)
             wake = self._take_wake() if taken else None
         if wake is not None:
             wake()
@@ -203,9 +205,10 @@ class EventStream:
             AskTimeout: No event came in time; none is lost.
             ToolcribError: Another reader waits for this stream's next event.
         """
-        event = self._wait(timeout)
-        if event is not None:
-            self._count(1)
+        event = self._poll()
+        if event is None:
+            event = self._wait(timeout)
+            self._count(0 if event is None else 1)
         return event
 
     async def aget(self) -> Event | None:
@@ -217,9 +220,11 @@ class EventStream:
         Raises:
             ToolcribError: Another reader waits for this stream's next event.
         """
-        event = await self._await()
-        if event is not None:
-            self._count(1)
+        self._reads += 1
+        event = self._poll() if self._reads % _BURST else None
+        if event is None:
+            event = await self._await()
+            self._count(0 if event is None else 1)
         return event
 
     def wait_result(self, timeout: float | None = None) -> Result:
@@ -273,9 +278,27 @@ class EventStream:
             raise twin(self._error)
         return cast("Result", self._result)
 
+    def _poll(self) -> Event | None:
+        """Take the next event where one waits, and count it."""
+        # All that a reader who is behind needs for an event, so it is kept short.
+        with self._lock:
+            if self._reading:
+                raise self._second_reader()
+            if not self._events:
+                return None
+            event = self._events.popleft()
+            if not self._paces:
+                return event
+            self._unreported += 1
+            if self._events and self._unreported < _TOLD:
+                return event
+        self._count(0)
+        return event
+
     def _wait(self, timeout: float | None) -> Event | None:
         with self._lock:
-            self._refuse_second_reader()
+            if self._reading:
+                raise self._second_reader()
             if self._is_ready():
                 return self._take()
             ready = threading.Event()
@@ -295,11 +318,9 @@ class EventStream:
 
     async def _await(self) -> Event | None:
         with self._lock:
-            self._refuse_second_reader()
-            self._reads += 1
+            if self._reading:
+                raise self._second_reader()
             ready = self._is_ready()
-            if ready and self._reads % _BURST:
-                return self._take()
             signal = new_signal()
             self._start_waiting(signal.set)
         if ready:
@@ -332,7 +353,7 @@ class EventStream:
         with self._lock:
             self._unreported += read
             run, due = self._run, self._unreported
-            enough = not self._events or due >= _BURST
+            enough = not self._events or due >= _TOLD
             if run is None or not due or not enough or self._done.is_set():
                 return
             self._unreported = 0
@@ -340,17 +361,14 @@ class EventStream:
 
     # What follows is called with the lock held.
 
-    def _keep(self, event: Event, now: datetime) -> None:
-        """Put one event where the reader finds it, unless there is no room for it."""
-        if self._left_out or len(self._events) >= self._capacity:
-            if self._is_full() and _is_content(event):
-                self._sequence += 1
-                self._left_out += 1
-                return
-            self._report_left_out(now)
-        self._sequence += 1
-        self._events.append(_stamp(event, (self._run_id, self._thread_key, self._sequence, now)))
-        self._ended = isinstance(event, RunFinished)
+    def _squeeze(self, event: Event, now: datetime) -> None:
+        """Put an event where the reader finds it, unless there is no room for it."""
+        if self._is_full() and _is_content(event):
+            self._sequence += 1
+            self._left_out += 1
+            return
+        self._report_left_out(now)
+        self._append(event, now)
 
     def _is_full(self) -> bool:
         # The report of what was left out takes a place as well.
@@ -361,7 +379,9 @@ class EventStream:
 
     def _append(self, event: Event, now: datetime) -> None:
         self._sequence += 1
-        self._events.append(_stamp(event, (self._run_id, self._thread_key, self._sequence, now)))
+        stamped = _STAMPED[type(event)]
+        self._events.append(stamped(event, self._run_id, self._thread_key, self._sequence, now))
+        self._ended = type(event) is RunFinished
 
     def _report_left_out(self, now: datetime) -> None:
         if not self._left_out:
@@ -389,13 +409,11 @@ class EventStream:
     def _stop_waiting(self) -> None:
         self._reading, self._wake = False, None
 
-    def _refuse_second_reader(self) -> None:
-        if self._reading:
-            msg = (
-                f"run {self._run_id}: another reader waits for the next event; "
-                "read a stream from one place at a time."
-            )
-            raise ToolcribError(msg)
+    def _second_reader(self) -> ToolcribError:
+        return ToolcribError(
+            f"run {self._run_id}: another reader waits for the next event; "
+            "read a stream from one place at a time."
+        )
 
 
 def _is_content(event: Event) -> bool:
@@ -408,21 +426,3 @@ def _is_content(event: Event) -> bool:
             return event.kind == "stderr"
         case _:
             return False
-
-
-def _stamp(event: Event, stamp: tuple[str, str | None, int, datetime]) -> Event:
-    # This is dataclasses.replace, in half the time: every event passes here.
-    kind = type(event)
-    stamped: Event = object.__new__(kind)
-    get, put = _COPIERS[kind]
-    for one, value in zip(put, (*get(event), *stamp), strict=True):
-        one(stamped, value)
-    return stamped
-
-
-def _copier(kind: type, names: tuple[str, ...]) -> _Copier:
-    every = (*names, *_STAMP)
-    return attrgetter(*names), tuple(getattr(kind, name).__set__ for name in every)
-
-
-_COPIERS = {kind: _copier(kind, names) for kind, names in _OWN_FIELDS.items()}

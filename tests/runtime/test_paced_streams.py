@@ -107,6 +107,36 @@ def test_async_reads_are_told_too() -> None:
     assert run.consumed == 70
 
 
+@pytest.mark.parametrize("read", [0, 1, 300, 4000])
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_each_event_counts_once_though_others_publish_meanwhile(
+    read: int, asynchronous: bool
+) -> None:
+    stream, run = paced()
+    batches = [tuple(delta() for _ in range(size)) for size in (1, 7, 64, 300) * 12]
+    total = sum(map(len, batches))
+    assert total > 4000
+
+    def produce() -> None:
+        for batch in batches:
+            stream.publish_all(batch)
+
+    async def read_some() -> None:
+        for _ in range(read):
+            assert await stream.aget() is not None
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    if asynchronous:
+        asyncio.run(read_some())
+    else:
+        for _ in range(read):
+            assert stream.get(20) is not None
+    stream.discard()
+    producer.join(20)
+    assert run.consumed == total
+
+
 def test_what_nobody_will_read_counts_as_read() -> None:
     stream, run = paced()
     for _ in range(3):
