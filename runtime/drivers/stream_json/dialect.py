@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ....messages.events import Event, Notice, Phase, TextDelta, Thinking, ToolCall, ToolResult
+from ....messages.events import Event, Notice, ToolCall, ToolResult
 from ....messages.results import Usage
 from ....messages.turn import HostedServer, ProcessExit, TurnOutcome
 from ..interface import (
@@ -25,6 +25,7 @@ from ..json_lines import JsonLines
 from .asking import Approval, Asking
 from .background import Background
 from .control import refusal, request, user_frame
+from .pieces import Pieces
 from .records import (
     Call,
     blocks_of,
@@ -41,7 +42,6 @@ from .verdict import Turn, judge
 
 __all__ = ["Flavor", "StreamJsonDialect"]
 
-_Kind = Literal["text", "thinking"]
 _INITIALIZE = "toolcrib-initialize"
 _QUIET = {
     "background_tasks_changed",
@@ -100,9 +100,7 @@ class StreamJsonDialect(Dialect):
         self._masked = False
         self._background = Background()
         self._subagents = Subagents()
-        self._open: tuple[_Kind, str] | None = None
-        self._streaming = ""
-        self._streamed: set[tuple[str, str]] = set()
+        self._pieces = Pieces(self._turn.say)
         self._calls: dict[str, Call] = {}
         self._answered: set[str] = set()
         self._spent: dict[str, Usage] = {}
@@ -199,9 +197,9 @@ class StreamJsonDialect(Dialect):
                 case "text" if parent:
                     events += self._subagents.said(parent, text_of(block, "text"))
                 case "text":
-                    events += self._whole("text", message, text_of(block, "text"))
+                    events += self._pieces.whole("text", message, text_of(block, "text"))
                 case "thinking" if not parent:
-                    events += self._whole("thinking", message, text_of(block, "thinking"))
+                    events += self._pieces.whole("thinking", message, text_of(block, "thinking"))
                 case "tool_use":
                     events += self._called(block)
         return _emitted(events)
@@ -216,7 +214,7 @@ class StreamJsonDialect(Dialect):
         event = ToolCall(
             call_id=call.id, name=call.name, arguments=call.arguments, hosted=call.hosted
         )
-        return [*self._close_open(), event]
+        return [*self._pieces.close(), event]
 
     def _user(self, record: dict[str, Any]) -> list[Step]:
         found = blocks_of(record)
@@ -249,50 +247,16 @@ class StreamJsonDialect(Dialect):
         if record.get("parent_tool_use_id") is not None:
             return []
         kind = event.get("type")
+        if kind == "content_block_delta":
+            return _emitted(self._pieces.streamed(event.get("delta")))
         if kind == "message_start":
             message = event.get("message")
-            self._streaming = text_of(message, "id") if isinstance(message, dict) else ""
-        elif kind == "content_block_delta":
-            return _emitted(self._delta(event.get("delta")))
+            self._pieces.message = text_of(message, "id") if isinstance(message, dict) else ""
         elif kind == "message_delta" and self._flavor.usage_runs_on:
-            self._spend(self._streaming, event.get("usage"))
+            self._spend(self._pieces.message, event.get("usage"))
         elif kind in {"content_block_stop", "message_stop"}:
-            return _emitted(self._close_open())
+            return _emitted(self._pieces.close())
         return []
-
-    def _delta(self, delta: object) -> list[Event]:
-        if not isinstance(delta, dict):
-            return []
-        kinds: tuple[_Kind, ...] = ("text", "thinking")
-        for kind in kinds:
-            if text := text_of(delta, kind):
-                self._streamed.add((self._streaming, kind))
-                return self._piece(kind, self._streaming, text)
-        return []
-
-    def _whole(self, kind: _Kind, message: str, text: str) -> list[Event]:
-        if not text or (message, kind) in self._streamed:
-            return []
-        return [*self._close_open(), *self._piece(kind, message, text), *self._close_open()]
-
-    def _piece(self, kind: _Kind, message: str, text: str) -> list[Event]:
-        if self._open == (kind, message):
-            return [self._told(kind, message, text, "delta")]
-        closed = self._close_open()
-        self._open = (kind, message)
-        return [*closed, self._told(kind, message, text, "start")]
-
-    def _told(self, kind: _Kind, message: str, text: str, phase: Phase) -> Event:
-        if kind == "thinking":
-            return Thinking(text=text, phase=phase)
-        self._turn.say(message, text)
-        return TextDelta(text=text, message_id=message, phase=phase)
-
-    def _close_open(self) -> list[Event]:
-        if self._open is None:
-            return []
-        (kind, message), self._open = self._open, None
-        return [self._told(kind, message, "", "end")]
 
     def _control_request(self, record: dict[str, Any]) -> list[Step]:
         asked = record.get("request")
@@ -322,7 +286,7 @@ class StreamJsonDialect(Dialect):
         if not (self._flavor.usage_runs_on and self._turn.resume):
             # It counts from the process's start, or from the conversation's.
             self._cost = cost_of(record)
-        closed = _emitted(self._close_open())
+        closed = _emitted(self._pieces.close())
         match self._background.after(record):
             case "more":
                 return closed
@@ -334,7 +298,7 @@ class StreamJsonDialect(Dialect):
     def _error(self, record: dict[str, Any]) -> list[Step]:
         # The process would stay, and wait for something else to do.
         self._turn.terminal = record
-        events = [*self._close_open(), *self._subagents.ended()]
+        events = [*self._pieces.close(), *self._subagents.ended()]
         return [*_emitted(events), Finished()]
 
     def _spend(self, of: str, counts: object) -> None:
