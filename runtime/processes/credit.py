@@ -9,7 +9,10 @@ __all__ = ["Credit"]
 
 
 class Credit:
-    """Counts what was handed out and not yet acknowledged. Thread-safe.
+    """Counts what was handed out and not yet acknowledged.
+
+    One thread takes, without a lock, since it does so for every event; any
+    threads give back.
 
     Args:
         items: How many items may be out.
@@ -19,29 +22,36 @@ class Credit:
     def __init__(self, items: int, size: int) -> None:
         self._items = items
         self._size = size
-        self._lock = threading.Lock()
+        self._giving = threading.Lock()
         self._out: deque[int] = deque()
-        self._held = 0
+        # Two sums, so that each has but one who changes it.
+        self._taken = 0
+        self._given = 0
+        self._missed = False
 
     @property
     def left(self) -> bool:
-        """Whether more may be handed out."""
-        with self._lock:
-            return self._has_left()
+        """Whether more may be handed out; where not, `give` will tell of room."""
+        if self._has_left():
+            return True
+        self._missed = True
+        # Whoever made room just now may not have seen that it was missed.
+        return self._has_left()
 
     def take(self, size: int) -> None:
         """Note one item that goes out, and the bytes that it stems from."""
-        with self._lock:
-            self._out.append(size)
-            self._held += size
+        self._out.append(size)
+        self._taken += size
 
     def give(self, count: int) -> bool:
-        """Take items back, oldest first; return whether that made room."""
-        with self._lock:
-            before = self._has_left()
+        """Take items back, oldest first; return whether that made room that was missed."""
+        with self._giving:
             for _ in range(min(count, len(self._out))):
-                self._held -= self._out.popleft()
-            return self._has_left() and not before
+                self._given += self._out.popleft()
+            made = self._missed and self._has_left()
+            if made:
+                self._missed = False
+        return made
 
     def _has_left(self) -> bool:
-        return len(self._out) < self._items and self._held < self._size
+        return len(self._out) < self._items and self._taken - self._given < self._size

@@ -37,7 +37,7 @@ class ProcessLimits:
     """Events and standard error lines that may wait for `acknowledge`."""
     held: int = 16 * 1024 * 1024
     """Bytes of output that those may stem from; at least one always passes."""
-    batch: int = 64
+    batch: int = 256
     """Events in one call of `ProcessListener.steps`."""
     drain: float = 0.5
     """Seconds to wait for the pipes' ends after the process's own end."""

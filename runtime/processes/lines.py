@@ -32,6 +32,7 @@ class Masks:
         # The longest first, else a secret that begins with another one would
         # keep its end.
         self._forms = sorted(forms, key=len, reverse=True)
+        self._in_lines = [form for form in self._forms if "\n" not in form]
         self.longest = max(map(len, forms), default=0)
 
     def apply(self, text: str) -> str:
@@ -40,18 +41,36 @@ class Masks:
             text = text.replace(form, _MASK)
         return text
 
+    def apply_to_lines(self, lines: list[str], whole: str) -> list[str]:
+        """Return lines without the secrets, as a `MaskedLine` where there was one.
+
+        Args:
+            lines: The lines.
+            whole: The text that they were cut from.
+        """
+        # Nearly always nothing is to be hidden, which one look at all tells.
+        if not any(form in whole for form in self._in_lines):
+            return lines
+        masked = map(self.apply, lines)
+        return [o if o == m else MaskedLine(m) for o, m in zip(lines, masked, strict=True)]
+
     def begun(self, text: str) -> int:
         """Return how many characters at the text's end may begin a secret."""
-        return max((_begun(text[1 - len(form) :], form) for form in self._forms), default=0)
+        most = 0
+        for form in self._forms:
+            begun = _begun(text, form)
+            if begun > most:  # noqa: PLR1730 - a call of max takes longer than all else
+                most = begun
+        return most
 
 
-def _begun(end: str, form: str) -> int:
+def _begun(text: str, form: str) -> int:
     if len(form) == 1:
         return 0
-    at = end.find(form[0])
-    while at >= 0 and not form.startswith(end[at:]):
-        at = end.find(form[0], at + 1)
-    return len(end) - at if at >= 0 else 0
+    at = text.find(form[0], 1 - len(form))
+    while at >= 0 and not form.startswith(text[at:]):
+        at = text.find(form[0], at + 1)
+    return len(text) - at if at >= 0 else 0
 
 
 def _forms(value: str) -> set[str]:
@@ -78,6 +97,7 @@ class LineBuffer:
         self._masks = masks
         self._cut = cut
         self._data = bytearray()
+        self._lines: deque[str] = deque()
         self._searched = 0
         self._skipping = False
 
@@ -91,18 +111,9 @@ class LineBuffer:
         Raises:
             LineTooLongError: The line is over the limit, and is not to be cut.
         """
-        while (end := self._data.find(b"\n", self._searched)) >= 0:
-            if not self._skipping:
-                return self._take(end, end + 1)
-            self._drop(end + 1)
-            self._skipping = False
-        self._searched = len(self._data)
-        if self._skipping:
-            self._drop(len(self._data))
-        elif len(self._data) > self._limit:
-            self._skipping = True
-            return self._take(len(self._data), len(self._data))
-        return None
+        if not self._lines:
+            self._split()
+        return self._lines.popleft() if self._lines else None
 
     def rest(self) -> str | None:
         """Return the last line, where the stream ended without a line end.
@@ -112,19 +123,41 @@ class LineBuffer:
         """
         if self._skipping or not self._data:
             return None
-        return self._take(len(self._data), len(self._data))
+        self._take(len(self._data), len(self._data))
+        return self._lines.popleft()
 
     def clear(self) -> None:
         """Forget what was fed."""
+        self._lines.clear()
         self._drop(len(self._data))
 
-    def _take(self, end: int, after: int) -> str:
+    def _split(self) -> None:
+        """Take whole lines: all at once, where none can be too long, or else the next."""
+        if self._skipping:
+            end = self._data.find(b"\n")
+            self._skipping = end < 0
+            self._drop(len(self._data) if self._skipping else end + 1)
+        end = self._data.rfind(b"\n", self._searched)
         if end > self._limit:
-            return self._shorten(after)
-        text = self._data[:end].decode("utf-8", "replace").removesuffix("\r")
+            end = self._data.find(b"\n", self._searched)
+        if end >= 0:
+            self._take(end, end + 1)
+            return
+        self._searched = len(self._data)
+        if len(self._data) > self._limit:
+            self._skipping = True
+            self._take(len(self._data), len(self._data))
+
+    def _take(self, end: int, after: int) -> None:
+        if end > self._limit:
+            self._lines.append(self._shorten(after))
+            return
+        text = self._data[:end].decode("utf-8", "replace")
         self._drop(after)
-        masked = self._masks.apply(text)
-        return text if masked == text else MaskedLine(masked)
+        lines = text.split("\n")
+        if "\r" in text:
+            lines = [line.removesuffix("\r") for line in lines]
+        self._lines.extend(self._masks.apply_to_lines(lines, text))
 
     def _shorten(self, after: int) -> str:
         if not self._cut:

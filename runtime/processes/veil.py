@@ -39,7 +39,7 @@ class Veil:
             return [event]
         if not isinstance(event, _Piece):
             return [*self.rest(), event]
-        before = [] if self._piece is None or _same(self._piece, event) else self.rest()
+        before = self.rest() if self._held and not _same(self._piece, event) else []
         text = self._masks.apply(self._held + event.text)
         held = 0 if _is_last(event) else self._masks.begun(text)
         self._piece, self._held = event, text[len(text) - held :]
@@ -63,14 +63,12 @@ class Veil:
                 return [replace(piece, text=held, phase="delta")]
 
 
-def _same(one: _Piece, other: _Piece) -> bool:
-    match one, other:
-        case TextDelta(), TextDelta():
-            return one.message_id == other.message_id
-        case Subagent(), Subagent():
-            return one.agent_id == other.agent_id
-        case _:
-            return isinstance(one, Thinking) and isinstance(other, Thinking)
+def _same(one: _Piece | None, other: _Piece) -> bool:
+    if isinstance(one, TextDelta):
+        return isinstance(other, TextDelta) and one.message_id == other.message_id
+    if isinstance(one, Subagent):
+        return isinstance(other, Subagent) and one.agent_id == other.agent_id
+    return isinstance(other, Thinking)
 
 
 def _is_edge(piece: _Piece) -> bool:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import random
+from itertools import islice, pairwise
+
 import pytest
 
 from toolcrib.messages.secret import Secret
+from toolcrib.runtime.drivers.interface import MaskedLine
 from toolcrib.runtime.processes.lines import LineBuffer, LineTooLongError, Masks, Tail
 
 
@@ -92,3 +96,80 @@ def test_a_tail_is_the_end_of_all_lines() -> None:
     assert tail.text() == "efgh\ni\nxxx\n"[-10:]
     tail.add("y" * 50)
     assert tail.text() == "y" * 9 + "\n"
+
+
+PARTS = [
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"a",
+    b"bb",
+    b"key",
+    b"ke",
+    b"y-two",
+    b"\xff",
+    b"\xe2\x82",
+    "€😀".encode(),
+]
+SECRETS = ("key", "key-two", "y\r", "a\nb")
+
+
+def one_by_one(data: bytes, limit: int) -> list[str]:
+    """Cut and mask lines in the plainest way."""
+    found = []
+    *whole, rest = data.split(b"\n")
+    for line in [*whole, rest] if rest else whole:
+        if len(line) > limit:
+            start = masks(*SECRETS).apply(line[:limit].decode("utf-8", "replace"))
+            found.append(start[: len(start) - masks(*SECRETS).longest] + "…")
+        else:
+            text = line.decode("utf-8", "replace").removesuffix("\r")
+            found.append(masks(*SECRETS).apply(text))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_lines_taken_at_once_are_those_taken_one_by_one(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - so that a failure comes again
+    data = b"".join(chance.choices(PARTS, k=chance.randint(0, 120)))
+    limit = chance.choice([3, 9, 1000])
+    buffer = LineBuffer(limit, masks(*SECRETS), cut=True)
+    cuts = sorted(chance.choices(range(len(data) + 1), k=chance.randint(0, 12)))
+    found: list[str] = []
+    for start, end in pairwise([0, *cuts, len(data)]):
+        buffer.feed(data[start:end])
+        # Not always all: what is left has to wait for the next chunk.
+        found += islice(iter(buffer.next, None), chance.choice([1, 1000]))
+    found += lines_of(buffer)
+    last = buffer.rest()
+    assert found + ([] if last is None else [last]) == one_by_one(data, limit)
+
+
+def test_only_lines_that_hold_a_secret_are_masked_lines() -> None:
+    buffer = LineBuffer(1000, masks("secret-token"))
+    buffer.feed(b"one\nis secret-token.\nthree\n")
+    assert [type(line) for line in lines_of(buffer)] == [str, MaskedLine, str]
+
+
+def test_a_forgotten_buffer_has_no_lines_left() -> None:
+    buffer = LineBuffer(1000, masks())
+    buffer.feed(b"one\ntwo\nthree")
+    assert buffer.next() == "one"
+    buffer.clear()
+    assert buffer.next() is None
+    assert buffer.rest() is None
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_may_begin_a_secret_is_the_longest_such_end(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - so that a failure comes again
+    secrets = ["".join(chance.choices("abc", k=chance.randint(1, 6))) for _ in range(2)]
+    for _ in range(50):
+        text = "".join(chance.choices("abc", k=chance.randint(0, 9)))
+        ends = [
+            size
+            for secret in secrets
+            for size in range(1, len(secret))
+            if text.endswith(secret[:size])
+        ]
+        assert masks(*secrets).begun(text) == max(ends, default=0)
