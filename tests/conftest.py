@@ -13,7 +13,7 @@ import pytest
 from ahead import Ahead, works_of
 from needs import need
 
-LEAVE_TIME = 5.0  # seconds that threads and processes of a test have to end by themselves
+LEAVE_TIME = 10.0  # seconds that threads and processes of a test have to end by themselves
 
 _skipped = pytest.StashKey[list[tuple[str, str]]]()
 

@@ -90,7 +90,7 @@ def test_a_host_that_is_killed_leaves_nothing_for_long(scripted: Scripted, tmp_p
         guards = psutil.Process(process.pid).children()
         os.kill(process.pid, signal.SIGKILL)
         process.wait(WAIT)
-    _, alive = psutil.wait_procs([*left, *guards], 5)
+    _, alive = psutil.wait_procs([*left, *guards], WAIT)
     assert alive == []
     assert list(tmp_path.glob("clones/*/*/owner.json")) == []
 

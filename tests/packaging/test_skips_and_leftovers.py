@@ -73,7 +73,7 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     shutil.copy(root / "tests" / "conftest.py", folder)
     conftest = folder / "conftest.py"
-    conftest.write_text(conftest.read_text().replace("LEAVE_TIME = 5.0", "LEAVE_TIME = 0.2"))
+    conftest.write_text(conftest.read_text().replace("LEAVE_TIME = 10.0", "LEAVE_TIME = 0.2"))
     lines = [line.removeprefix("    ") for line in test.splitlines()]
     (folder / "test_it.py").write_text("\n".join(lines))
     (folder / "pytest.ini").write_text("[pytest]\n")

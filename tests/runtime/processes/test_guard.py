@@ -114,7 +114,7 @@ def host(tmp_path: Path) -> Iterator[Callable[[str], Host]]:
         each.finish()
 
 
-def wait_for(processes: list[psutil.Process], seconds: float = 5.0) -> None:
+def wait_for(processes: list[psutil.Process], seconds: float = 20.0) -> None:
     """Wait until all are gone, or zombies that wait for the system to reap them."""
     give_up = time.monotonic() + seconds
     ended = threading.Event()
