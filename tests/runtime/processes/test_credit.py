@@ -61,6 +61,24 @@ def test_giving_back_more_than_is_out_gives_back_all() -> None:
     assert credit.left
 
 
+class Overtaken(Credit):
+    """Gives an item back just after somebody has seen that there is no room."""
+
+    told = False
+
+    def _has_left(self) -> bool:
+        found = super()._has_left()
+        if not found and len(self._out):
+            self.told = self.give(1)
+        return found
+
+
+def test_room_made_just_as_it_is_missed_is_seen_or_told_of() -> None:
+    credit = Overtaken(1, 1000)
+    credit.take(1)
+    assert credit.left or credit.told
+
+
 @pytest.mark.parametrize(("items", "size"), [(1, 1000), (7, 1000), (1000, 20)])
 def test_a_taker_that_waits_is_always_woken_and_never_exceeds(items: int, size: int) -> None:
     credit, out, rung = Credit(items, size), queue.SimpleQueue[int](), threading.Event()
