@@ -19,6 +19,7 @@ write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=
 
 _PIECE: Final = 64 * 1024
 _DEPTH: Final = 200
+_BLANKS: Final = " \t\r\n"
 _CONTAINERS: Final = frozenset({dict, list})
 
 
@@ -34,9 +35,8 @@ def read(body: bytes) -> Any:
             not empty.
     """
     text = body.decode()
-    decoder = _DECODER if len(text) <= _PIECE else _PATIENT_DECODER
     try:
-        value = decoder.decode(text)
+        value = _value(text)
     except RecursionError:
         raise _too_deep() from None
     if text.count("[") + text.count("{") > _DEPTH:
@@ -44,6 +44,16 @@ def read(body: bytes) -> Any:
     if "\\ud" in text or "\\uD" in text:
         _check_surrogates(value)
     return value
+
+
+def _value(text: str) -> Any:
+    if len(text) > _PIECE:
+        return _PATIENT_DECODER.decode(text)
+    if text[:1] in _BLANKS:
+        return _DECODER.decode(text)
+    # The same, but for the search for blanks, which takes as long as a small text.
+    value, end = _DECODER.raw_decode(text)
+    return value if end == len(text) else _DECODER.decode(text)
 
 
 def quoted(text: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from . import http
 from .limits import Limits
@@ -19,8 +18,7 @@ PATH: Final = "/mcp"
 Table = Mapping[bytes, Registration]
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(NamedTuple):
     """A request whose head passed every check."""
 
     head: http.Head
@@ -48,7 +46,7 @@ def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admi
     """
     if head.get("host") != authority:
         return http.refusal(421)
-    if head.all("origin") not in ([], [f"http://{authority}"]):
+    if head.get("origin") is not None and head.sole("origin") != f"http://{authority}":
         return http.refusal(403)
     token = _bearer(head)
     registration = table.get(token) if token else None
@@ -58,8 +56,7 @@ def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admi
         return http.refusal(404)
     if head.method != "POST":
         return http.refusal(405, ("Allow", "POST"))
-    types = head.all("content-type")
-    if len(types) != 1 or http.media_type(types[0]) != "application/json":
+    if http.media_type(head.sole("content-type")) != "application/json":
         return http.refusal(415)
     if not http.accepts(head, "application/json"):
         return http.refusal(406)
@@ -72,10 +69,7 @@ def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admi
 
 
 def _bearer(head: http.Head) -> bytes | None:
-    values = head.all("authorization")
-    if len(values) != 1:
-        return None
-    scheme, _, token = values[0].partition(" ")
+    scheme, _, token = (head.sole("authorization") or "").partition(" ")
     return digest(token) if scheme.lower() == "bearer" and token else None
 
 

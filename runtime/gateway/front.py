@@ -50,7 +50,6 @@ class Listener:
         self._table: Table = MappingProxyType({})
         self._service: Service | None = None
         self._reactor: Reactor | None = None
-        self._thread: threading.Thread | None = None
 
     def open(self, port: int = 0) -> Endpoint:
         """Bind and serve; clients can connect when this returns.
@@ -63,7 +62,7 @@ class Listener:
                 before. Nothing is left behind; a new listener may try again.
         """
         with self._lock:
-            if self._thread is not None:
+            if self._reactor is not None:
                 msg = "This listener was opened before; make a new Listener instead."
                 raise GatewayError(msg)
             listening = _bind(port)
@@ -102,25 +101,23 @@ class Listener:
         """
         deadline = time.monotonic() + timeout
         with self._lock:
-            thread, reactor, service = self._thread, self._reactor, self._service
-        if thread is None or reactor is None or service is None:
+            reactor, service = self._reactor, self._service
+        if reactor is None or service is None:
             return True
         reactor.close(deadline - min(_LAST_WORDS_SECONDS, timeout / 4))
-        thread.join(max(0.0, deadline - time.monotonic()))
+        reactor.join(deadline)
         ended = service.close(deadline)
-        return ended and not thread.is_alive()
+        return reactor.join(deadline) and ended
 
     def _serve(self, listening: socket.socket) -> None:
         service = Service(self._limits)
         reactor = Reactor(listening, self._limits, lambda: self._table, service)
-        thread = threading.Thread(target=reactor.run, name="toolcrib-gateway-front", daemon=True)
         try:
-            thread.start()
+            reactor.start()
         except RuntimeError as error:
-            reactor.discard()
             msg = "The tools' listener can't start a thread; end some of the process's threads."
             raise GatewayError(msg) from error
-        self._service, self._reactor, self._thread = service, reactor, thread
+        self._service, self._reactor = service, reactor
         service.warm_up()
 
 

@@ -9,10 +9,9 @@ statuses are Werkzeug's.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import httptools
@@ -63,7 +62,7 @@ class Head:
     """
 
     # Each request is asked for a dozen fields, so they are sorted once.
-    __slots__ = ("_values", "fields", "keep_alive", "method", "target")
+    __slots__ = ("_values", "fields", "keep_alive", "method", "repeats", "target")
 
     def __init__(
         self, method: str, target: str, fields: tuple[tuple[str, str], ...], *, keep_alive: bool
@@ -72,22 +71,31 @@ class Head:
         self.target = target
         self.fields = fields
         self.keep_alive = keep_alive
-        self._values: dict[str, list[str]] = {}
-        for name, value in fields:
-            self._values.setdefault(name, []).append(value)
+        # As a rule no name comes twice, and then this is all.
+        self._values = dict(fields)
+        self.repeats = len(self._values) < len(fields)
+        """Whether a name comes more than once."""
 
     def all(self, name: str) -> list[str]:
         """Return the values of every field of this name."""
-        return self._values.get(name, [])
+        if self.repeats:
+            return [value for other, value in self.fields if other == name]
+        value = self._values.get(name)
+        return [] if value is None else [value]
+
+    def sole(self, name: str) -> str | None:
+        """Return the value of the only field of this name; ``None`` for none or several."""
+        value = self._values.get(name)
+        return None if self.repeats and len(self.all(name)) > 1 else value
 
     def get(self, name: str) -> str | None:
         """Return the value of the first field of this name."""
-        values = self._values.get(name)
-        return values[0] if values else None
+        if self.repeats:
+            return next((value for other, value in self.fields if other == name), None)
+        return self._values.get(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A response; a body is JSON."""
 
     status: int
@@ -122,13 +130,18 @@ def parse_head(data: bytes, max_fields: int) -> Head:
     target = collector.target.decode("latin-1")
     if not target.startswith("/"):
         raise BadRequest(400)
+    # llhttp keeps the blanks after a value.
+    fields = [
+        (_field_name(name), value.decode("latin-1").strip(" \t"))
+        for name, value in collector.fields
+    ]
     head = Head(
         parser.get_method().decode("ascii"),
         target,
-        tuple(collector.fields),
+        tuple(fields),
         keep_alive=parser.should_keep_alive(),
     )
-    if len(head.all("host")) != 1:
+    if head.sole("host") is None:
         raise BadRequest(400)
     return head
 
@@ -182,17 +195,18 @@ def _field_name(name: bytes) -> str:
 class _Collector:
     """What httptools calls while it parses."""
 
+    __slots__ = ("complete", "fields", "target")
+
     def __init__(self) -> None:
         self.target = b""
-        self.fields: list[tuple[str, str]] = []
+        self.fields: list[tuple[bytes, bytes]] = []
         self.complete = False
 
     def on_url(self, url: bytes) -> None:
         self.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # llhttp keeps the blanks after a value.
-        self.fields.append((_field_name(name), value.decode("latin-1").strip(" \t")))
+        self.fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         self.complete = True
@@ -206,17 +220,22 @@ def _statuses() -> dict[int, str]:
 
 
 @cache
-def _option_parser() -> Callable[[str], tuple[str, dict[str, str]]]:
-    from werkzeug.http import parse_options_header
-
-    return parse_options_header
+def _status_line(status: int) -> str:
+    return f"HTTP/1.1 {status} {_statuses()[status]}"
 
 
 def media_type(value: str | None) -> str:
     """Return the media type of a Content-Type, without its parameters."""
     if value is None or len(value) > _LONGEST_CHOICE:
         return ""
-    return _option_parser()(value)[0].lower()
+    return _media_type(value)
+
+
+@lru_cache(maxsize=64)
+def _media_type(value: str) -> str:
+    from werkzeug.http import parse_options_header
+
+    return parse_options_header(value)[0].lower()
 
 
 def accepts(head: Head, kind: str, *, named: bool = False) -> bool:
@@ -227,10 +246,11 @@ def accepts(head: Head, kind: str, *, named: bool = False) -> bool:
         kind: The media type, such as ``application/json``.
         named: Whether it has to name the type, so that ``*/*`` is not enough.
     """
-    values = head.all("accept")
-    if not values:
+    text = head.get("accept")
+    if text is None:
         return not named
-    text = ", ".join(values)
+    if head.repeats:
+        text = ", ".join(head.all("accept"))
     if len(text) > _LONGEST_CHOICE:
         return False
     quality, wildcards = _quality(text, kind)
@@ -279,10 +299,11 @@ def stream_head(*, close: bool) -> bytes:
 
 def encode(answer: Answer, *, close: bool) -> bytes:
     """Return an answer's bytes for the wire."""
-    lines = [f"HTTP/1.1 {answer.status} {_statuses()[answer.status]}"]
+    lines = [_status_line(answer.status)]
     if answer.body:
         lines.append("Content-Type: application/json")
-    lines += [f"{name}: {value}" for name, value in answer.fields]
+    if answer.fields:
+        lines += [f"{name}: {value}" for name, value in answer.fields]
     lines.append(f"Content-Length: {len(answer.body)}")
     if close:
         lines.append("Connection: close")

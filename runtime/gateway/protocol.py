@@ -11,9 +11,8 @@ from __future__ import annotations
 import contextvars
 import logging
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, cast
 
 import anyio
 from mcp import MCPError
@@ -85,8 +84,7 @@ class _Refused(Exception):
         self.answer = answer
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A valid JSON-RPC request, with what its era says of the client."""
 
     id: RequestId
@@ -97,8 +95,8 @@ class Request:
     """Its parameters."""
     version: str
     """The revision that it is written in."""
-    fields: tuple[tuple[str, str], ...] = field(repr=False)
-    """The header fields that came with it, without the token."""
+    head: http.Head
+    """The head that it came with."""
     client_info: Any = None
     """What the client says that it is; of 2026-07-28 only."""
     client_capabilities: Any = None
@@ -110,8 +108,7 @@ class Request:
         return self.version in MODERN_PROTOCOL_VERSIONS
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A call that is ready to run."""
 
     tool: Tool
@@ -120,8 +117,10 @@ class ToolCall:
     """Its arguments: JSON, but not yet validated."""
     progress_token: str | int | None
     """What reports of progress go by; ``None`` where nobody asked for any."""
-    _id: RequestId
-    _tail: str
+    id: RequestId
+    """The request's id, which the answer repeats."""
+    tail: str
+    """What its era has at the end of a result."""
 
     def run(self, context: Context, *, within: contextvars.Context, limit: int) -> http.Answer:
         """Run the tool and return the answer that carries its outcome.
@@ -164,9 +163,9 @@ class ToolCall:
 
     def _result(self, text: str, structured: str, *, is_error: bool) -> http.Answer:
         body = (
-            f'{{"jsonrpc":"2.0","id":{json_text.write(self._id)},"result":'
+            f'{{"jsonrpc":"2.0","id":{_id_text(self.id)},"result":'
             f'{{"content":[{{"type":"text","text":{json_text.quoted(text)}}}]{structured}'
-            f',"isError":{"true" if is_error else "false"}{self._tail}}}}}'
+            f',"isError":{"true" if is_error else "false"}{self.tail}}}}}'
         )
         return http.Answer(200, json_text.encoded(body))
 
@@ -189,15 +188,16 @@ class Protocol:
         except _Refused as refused:
             return refused.answer
 
-    def known(self, request: Request, registration: Registration) -> http.Answer | None:
-        """Return the answer that is kept for a request, if there is one.
+    def at_once(
+        self, request: Request, registration: Registration
+    ) -> http.Answer | ToolCall | None:
+        """Do the same as `serve` where that takes microseconds; ``None`` elsewhere.
 
-        It takes microseconds, so that the front thread may ask.
+        So the front thread may ask.
         """
-        if _key(request) not in registration.answers:
-            return None
-        answer = self.serve(request, registration)
-        return answer if isinstance(answer, http.Answer) else None
+        if request.method == "tools/call" or _key(request) in registration.answers:
+            return self.serve(request, registration)
+        return None
 
     def serve(self, request: Request, registration: Registration) -> http.Answer | ToolCall:
         """Answer a request, or return the call of a tool that it asks for.
@@ -225,15 +225,18 @@ class Protocol:
 
     def _tool_call(self, request: Request, registration: Registration) -> ToolCall:
         methods.validate_client_request(request.method, request.version, request.params)
-        params = CallToolRequestParams.model_validate(request.params, by_name=False)
-        tool = registration.catalog.tools.get(params.name)
+        # What this revision does not know has to fit the others all the same.
+        CallToolRequestParams.model_validate(request.params, by_name=False)
+        params = request.params or {}
+        tool = registration.catalog.tools.get(params["name"])
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool")
-        arguments = params.arguments or {}
+        arguments = params.get("arguments") or {}
+        tail = ""
         if request.modern:
             _check_mirrored(request, tool, arguments, registration)
-        tail = self._modern_tail if request.modern else ""
-        token = ((request.params or {}).get("_meta") or {}).get("progressToken")
+            tail = self._modern_tail
+        token = (params.get("_meta") or {}).get("progressToken")
         return ToolCall(tool, arguments, token, request.id, tail)
 
     def _result(self, request: Request, registration: Registration) -> bytes:
@@ -280,10 +283,10 @@ def _check_mirrored(
         registration.mirrored[tool.name] = names
     if not names:
         return
-    rejection = validate_mcp_param_headers(tool.input_schema, arguments, dict(request.fields))
+    rejection = validate_mcp_param_headers(tool.input_schema, arguments, dict(_fields(request)))
     if rejection:
         raise _rejected(rejection, request.id)
-    for name, count in Counter(name for name, _ in request.fields).items():
+    for name, count in Counter(name for name, _ in _fields(request)).items():
         if count > 1 and name in names:
             raise _refused(HEADER_MISMATCH, f"{name} header sent twice", request.id)
 
@@ -335,7 +338,7 @@ def _parse(head: http.Head, body: bytes) -> Request | None:
     valid = message.get("jsonrpc") == "2.0" and isinstance(method, str)
     if not valid or not (params is None or isinstance(params, dict)):
         raise _refused(INVALID_REQUEST, "Invalid Request")
-    if duplicated := find_duplicated_routing_header(head.fields):
+    if head.repeats and (duplicated := find_duplicated_routing_header(head.fields)):
         raise _refused(HEADER_MISMATCH, f"{duplicated} header sent twice")
     version = head.get(MCP_PROTOCOL_VERSION_HEADER) or DEFAULT_NEGOTIATED_VERSION
     unsupported = unsupported_protocol_version_rejection(version, KNOWN_PROTOCOL_VERSIONS)
@@ -349,11 +352,15 @@ def _parse(head: http.Head, body: bytes) -> Request | None:
     # A client without handshakes is told the revisions of its own kind, by `_classify`.
     if unsupported and not _is_enveloped(params):
         raise _rejected(unsupported, request_id)
-    fields = tuple(each for each in head.fields if each[0] != "authorization")
-    request = Request(request_id, cast("str", method), params, version, fields)
+    request = Request(request_id, cast("str", method), params, version, head)
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
         return request
     return _classify(request, message)
+
+
+def _fields(request: Request) -> Iterator[tuple[str, str]]:
+    """Return the header fields that are not the token's."""
+    return (each for each in request.head.fields if each[0] != "authorization")
 
 
 def _is_enveloped(params: Json | None) -> bool:
@@ -363,13 +370,12 @@ def _is_enveloped(params: Json | None) -> bool:
 
 def _classify(request: Request, message: Json) -> Request:
     try:
-        route = classify_inbound_request(message, headers=dict(request.fields))
+        route = classify_inbound_request(message, headers=dict(_fields(request)))
     except ValueError:  # the SDK's, of a field in Base64 that is none
         raise _refused(HEADER_MISMATCH, "A routing header is malformed", request.id) from None
     if isinstance(route, InboundLadderRejection):
         raise _rejected(route, request.id)
-    return replace(
-        request,
+    return request._replace(
         version=route.protocol_version,
         client_info=route.client_info,
         client_capabilities=route.client_capabilities,
@@ -389,8 +395,12 @@ def _load(body: bytes) -> Json:
 # From results to bytes.
 
 
+def _id_text(request_id: RequestId) -> str:
+    return str(request_id) if type(request_id) is int else json_text.write(request_id)
+
+
 def _success(request_id: RequestId, result: bytes) -> http.Answer:
-    id_text = json_text.write(request_id).encode()
+    id_text = _id_text(request_id).encode()
     return http.Answer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_text, result))
 
 

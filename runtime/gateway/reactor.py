@@ -1,4 +1,4 @@
-"""The front thread: every socket, every clock."""
+"""The front: every socket, every clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from . import http
@@ -18,7 +17,9 @@ from .connection import Connection, Phase
 from .events import KEEP_ALIVE
 from .exchange import Exchange
 from .limits import Limits
+from .relay import Relay
 from .service import Service
+from .workers import Job
 
 __all__ = ["Reactor"]
 
@@ -29,12 +30,15 @@ _LINGER_SECONDS = 1.0
 _ACCEPT_PAUSE_SECONDS = 0.1
 _PIPELINED_BYTES = 64 * 1024
 _UNREAD_SECONDS = 0.2
+_HELD_ANSWERS = 8
 
 
 class Reactor:
-    """Accepts, reads, checks, times and closes; never blocks and never calls a tool.
+    """Accepts, reads, checks, times and closes.
 
-    Every method but `wake` and `close` runs on the front thread.
+    It calls only tools that answer at once, as a rule; another thread becomes the
+    front when one does not. All but `start`, `wake`, `close` and `join` runs on the
+    front thread.
 
     Args:
         listening: The bound and listening socket; the reactor closes it.
@@ -57,6 +61,10 @@ class Reactor:
         self._authority = f"127.0.0.1:{listening.getsockname()[1]}"
         self._connections: set[Connection] = set()
         self._slow: set[Connection] = set()
+        self._relay = Relay(self._serve)
+        self._jobs: deque[tuple[Connection, Job]] = deque()
+        # What the front runs itself; left behind by one that was held up by it.
+        self._here: Exchange | None = None
         self._selector = selectors.DefaultSelector()
         self._awake, self._alarm = socket.socketpair()
         self._attention: deque[Connection] = deque()
@@ -67,12 +75,26 @@ class Reactor:
         for sock in (listening, self._awake, self._alarm):
             sock.setblocking(False)
         self._selector.register(listening, selectors.EVENT_READ, self._accept)
-        self._selector.register(self._awake, selectors.EVENT_READ, self._attend)
+        self._selector.register(self._awake, selectors.EVENT_READ, self._awake_again)
+
+    def start(self) -> None:
+        """Serve, on a thread of its own, until `close`.
+
+        Raises:
+            RuntimeError: The system has no more threads; all is released.
+        """
+        try:
+            self._relay.start()
+        except RuntimeError:
+            self._discard()
+            raise
 
     def wake(self, connection: Connection | None = None) -> None:
         """Have the front look at a connection, or at its own state."""
         if connection is not None:
             self._attention.append(connection)
+            if self._relay.leads():
+                return  # it looks by itself, before it waits again
         # Full means that it will wake anyway, closed that it is gone.
         with contextlib.suppress(OSError):
             self._alarm.send(b"!")
@@ -86,28 +108,66 @@ class Reactor:
         self._cutoff = cutoff
         self.wake()
 
-    def run(self) -> None:
-        """Serve until `close`."""
-        try:
-            while not self._done():
-                # Before the look, since what had come by then is not late.
-                now = time.monotonic()
-                for key, events in self._selector.select(self._pause()):
-                    self._dispatch(key.data, events)
-                if now >= self._next:
-                    self._dispatch(partial(self._sweep, now), 0)
-        finally:
-            for connection in list(self._connections):
-                self._drop(connection)
-            self.discard()
+    def join(self, deadline: float) -> bool:
+        """Wait for its threads, until a moment as `time.monotonic` counts.
 
-    def discard(self) -> None:
-        """Release what it holds; only before `run` or at its end."""
+        Returns:
+            Whether all of them have ended.
+        """
+        return self._relay.join(deadline)
+
+    def _serve(self) -> bool:
+        """Serve until `close`; ``False`` when another thread has become the front."""
+        leads = True
+        try:
+            if self._here is not None:
+                self._service.slow(self._here)
+                self._here = None
+            while leads and not self._done():
+                leads = self._look()
+        finally:
+            if leads:
+                for connection in list(self._connections):
+                    self._drop(connection)
+                self._discard()
+        return leads
+
+    def _look(self) -> bool:
+        """Do what there is to do; ``False`` when another thread has become the front."""
+        # What a front left that was held up in the middle of them.
+        if not self._run_jobs():
+            return False
+        # Before the look, since what had come by then is not late.
+        now = time.monotonic()
+        for key, events in self._selector.select(self._pause()):
+            self._dispatch(key.data, events)
+            if not self._run_jobs():
+                return False
+            if len(self._attention) >= _HELD_ANSWERS:
+                self._attend()
+        self._attend()
+        if now >= self._next:
+            self._dispatch(partial(self._sweep, now), 0)
+        return True
+
+    def _run_jobs(self) -> bool:
+        while self._jobs:
+            connection, job = self._jobs.popleft()
+            connection.held = True
+            self._here = connection.exchange
+            if not self._relay.run(job):
+                return False
+            self._here = None
+        return True
+
+    def _discard(self) -> None:
         for sock in (self._listening, self._awake, self._alarm):
             sock.close()
         self._selector.close()
 
     def _pause(self) -> float | None:
+        if self._attention:
+            return 0.0
         due = min(self._next, self._cutoff or self._next)
         return None if due == float("inf") else max(0.0, due - time.monotonic())
 
@@ -232,13 +292,12 @@ class Reactor:
         if isinstance(verdict, http.Answer):
             # Nobody reads the body of an answer to HEAD.
             silent = head.method == "HEAD"
-            self._refuse(connection, replace(verdict, body=b"") if silent else verdict)
+            self._refuse(connection, verdict._replace(body=b"") if silent else verdict)
             return
         connection.authenticated = True
-        unread = sum(len(each.outbound) for each in self._slow)
         if (
             self._closing
-            or unread > self._limits.unread_bytes
+            or (self._slow and self._unread() > self._limits.unread_bytes)
             or not self._service.admit(verdict.registration)
         ):
             self._refuse(connection, http.busy())
@@ -246,6 +305,9 @@ class Reactor:
         del data[:size]
         connection.searched = 0
         self._expect_body(connection, verdict)
+
+    def _unread(self) -> int:
+        return sum(len(each.outbound) for each in self._slow)
 
     def _expect_body(self, connection: Connection, admitted: Admitted) -> None:
         connection.admitted = admitted
@@ -265,9 +327,7 @@ class Reactor:
             # Retired while the body was on its way.
             self._refuse(connection, http.unauthorized())
             return
-        with memoryview(connection.inbound) as whole, whole[: admitted.length] as view:
-            body = bytes(view)
-        del connection.inbound[: admitted.length]
+        body = connection.take(admitted.length)
         streams = http.accepts(admitted.head, "text/event-stream", named=True)
         exchange = Exchange(admitted, body, connection, self._limits, streams=streams)
         connection.admitted = None
@@ -276,7 +336,11 @@ class Reactor:
         # Which tool it calls, and so its own deadline, is known only later.
         shortest = exchange.arrived + admitted.registration.shortest_deadline
         self._schedule(min(exchange.deadline, exchange.beat, shortest))
-        self._service.submit(exchange)
+        quick = partial(self._keep, connection) if self._relay.ready() else None
+        self._service.submit(exchange, quick)
+
+    def _keep(self, connection: Connection, job: Job) -> None:
+        self._jobs.append((connection, job))
 
     # Answering.
 
@@ -286,16 +350,18 @@ class Reactor:
         self._forget_body(connection)
         connection.reply(answer, close=True)
 
-    def _attend(self) -> None:
+    def _awake_again(self) -> None:
         with contextlib.suppress(BlockingIOError):
             self._awake.recv(4096)
+
+    def _attend(self) -> None:
         # Not those that come up meanwhile: a client with many small requests in one
         # packet would keep the others waiting.
         for _ in range(len(self._attention)):
             connection = self._attention.popleft()
             if not connection.closed:
                 # On its own, since a fault would leave those behind it unseen.
-                self._dispatch(partial(self._settle, connection), 0, connection)
+                self._dispatch(partial(self._flush, connection), 0, connection)
 
     def _flush(self, connection: Connection) -> None:
         connection.flush()
@@ -304,14 +370,14 @@ class Reactor:
     def _settle(self, connection: Connection) -> None:
         """Do what a reply has left to do."""
         self._schedule(connection.due)
-        wanted = selectors.EVENT_READ
         if connection.outbound:
-            wanted |= selectors.EVENT_WRITE
-            self._slow.add(connection)
-        else:
+            if connection not in self._slow:
+                self._slow.add(connection)
+                both = selectors.EVENT_READ | selectors.EVENT_WRITE
+                self._selector.modify(connection.sock, both, connection)
+        elif connection in self._slow:
             self._slow.discard(connection)
-        if self._selector.get_key(connection.sock).events != wanted:
-            self._selector.modify(connection.sock, wanted, connection)
+            self._selector.modify(connection.sock, selectors.EVENT_READ, connection)
         if connection.outbound or connection.phase is Phase.ENDING:
             return
         if connection.exchange is not None or connection.phase is Phase.BODY:

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .paces import Paces
+
 if TYPE_CHECKING:
     from ..tools.catalog import Catalog
     from ..tools.context import Context
@@ -41,6 +43,8 @@ class Registration:
         """Answers of the protocol that never change for this catalog."""
         self.mirrored: dict[str, frozenset[str]] = {}
         """By tool, the header fields in which the protocol has clients repeat arguments."""
+        self.paces: Paces = Paces()
+        """How long the tools' calls take."""
         self._lock = threading.Lock()
         self._calls: dict[int, Context] = {}
         self._cancelled = False

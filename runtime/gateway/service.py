@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from .exchange import FAILURES, Exchange
 from .limits import Limits
 from .registration import Registration
 from .shares import Places, Slots
-from .workers import Workers
+from .workers import Job, Workers
 
 if TYPE_CHECKING:
     from .protocol import Protocol, ToolCall
@@ -62,24 +62,38 @@ class Service:
         """Give the place of a request back that never got its body."""
         self._places.give(registration)
 
-    def submit(self, exchange: Exchange) -> None:
+    def submit(self, exchange: Exchange, quick: Callable[[Job], object] | None = None) -> None:
         """Have an exchange answered; it gives its place back by itself.
 
         What needs no work is answered at once, here: beside a busy handler, every
         thread that has to wake costs a wait for the interpreter lock.
+
+        Args:
+            exchange: The exchange.
+            quick: Gets the call of a tool that answers at once, as a rule, for this
+                thread to run. By default a worker runs it, as it runs any other.
         """
         protocol = self._protocol
         if protocol is None or len(exchange.body) > _SMALL:
             self._workers.submit(partial(self._read, exchange))
             return
         with self._answering(exchange):
-            answer = _understand(protocol, exchange)
-            if answer is None and exchange.request is not None:
-                answer = protocol.known(exchange.request, exchange.admitted.registration)
-            if answer is None:
-                self._workers.submit(partial(self._read, exchange))
-            else:
-                self._finish(exchange, answer)
+            step: http.Answer | ToolCall | None = _understand(protocol, exchange)
+            if step is None and exchange.request is not None:
+                step = protocol.at_once(exchange.request, exchange.admitted.registration)
+        if step is None:
+            self._workers.submit(partial(self._read, exchange))
+        elif isinstance(step, http.Answer):
+            self._finish(exchange, step)
+        elif self._queue(exchange, step):
+            job = partial(self._run, exchange)
+            run = quick if exchange.admitted.registration.paces.quick(step.tool.name) else None
+            (run or self._workers.submit)(job)
+
+    def slow(self, exchange: Exchange) -> None:
+        """Remember that a call is not quick, though its tool was."""
+        if exchange.call is not None:
+            exchange.admitted.registration.paces.late(exchange.call.tool.name)
 
     def expire(self, exchange: Exchange) -> None:
         """Answer an exchange whose deadline has passed."""
@@ -143,21 +157,17 @@ class Service:
             result: http.Answer | ToolCall | None = _understand(protocol, exchange)
             if exchange.request is not None:
                 result = protocol.serve(exchange.request, registration)
-                exchange.request = None
         if isinstance(result, http.Answer):
             self._finish(exchange, result)
-        elif result is not None:
-            self._queue(exchange, result)
+        elif result is not None and self._queue(exchange, result):
+            self._run(exchange)
 
-    @contextmanager
-    def _answering(self, exchange: Exchange) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self._finish(exchange, http.refusal(500))
-            raise
+    def _answering(self, exchange: Exchange) -> _Answering:
+        return _Answering(self._finish, exchange)
 
-    def _queue(self, exchange: Exchange, ready: ToolCall) -> None:
+    def _queue(self, exchange: Exchange, ready: ToolCall) -> bool:
+        """Get a call its slot; ``False`` when it has to wait for one."""
+        exchange.request = None
         deadline = exchange.deadline_of(ready.tool.deadline or self._limits.deadline)
         progress = None
         if exchange.streams and ready.progress_token is not None:
@@ -170,10 +180,11 @@ class Service:
             # Given up before there was anything to cancel.
             exchange.context.cancel()
         if self._slots.enter(exchange.admitted.registration, exchange):
-            self._run(exchange)
-        elif exchange.claimed:
+            return True
+        if exchange.claimed:
             # Claimed just before it began to wait, so nobody else will.
             self._unqueue(exchange)
+        return False
 
     def _run(self, exchange: Exchange) -> None:
         answer: http.Answer | None = None
@@ -190,9 +201,11 @@ class Service:
             return None
         if not registration.enter(context):
             return http.unauthorized()
+        began = time.monotonic()
         try:
             return ready.run(context, within=registration.context, limit=self._limits.output_bytes)
         finally:
+            registration.paces.note(ready.tool.name, time.monotonic() - began)
             registration.exit(context)
 
     def _start(self, exchanges: Iterable[Exchange]) -> None:
@@ -207,6 +220,26 @@ class Service:
         self._places.give(exchange.admitted.registration)
         if exchange.claim():
             exchange.channel.reply(answer)
+
+
+class _Answering:
+    """Answers an exchange that meets a fault of ours, which is raised all the same."""
+
+    # Not from a generator: that costs as much as all the rest of a submission.
+    __slots__ = ("_exchange", "_finish")
+
+    def __init__(
+        self, finish: Callable[[Exchange, http.Answer], None], exchange: Exchange
+    ) -> None:
+        self._finish = finish
+        self._exchange = exchange
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._finish(self._exchange, http.refusal(500))
 
 
 def _understand(protocol: Protocol, exchange: Exchange) -> http.Answer | None:

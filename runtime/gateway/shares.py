@@ -111,6 +111,8 @@ class Slots(Generic[Item]):
             return found
 
     def _promote(self) -> list[Item]:
+        if not self._waiting:
+            return []
         promoted: list[Item] = []
         kept: deque[tuple[Hashable, Item]] = deque()
         for owner, item in self._waiting:

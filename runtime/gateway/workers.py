@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
-__all__ = ["Workers"]
+__all__ = ["Job", "Workers"]
 
 _log = logging.getLogger("toolcrib.gateway")
 
-Job = Callable[[], None]
+Job = Callable[[], object]
+"""What a thread of the gateway runs."""
 
 
 class Workers:

@@ -9,7 +9,7 @@ import logging
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InvalidInputError
 from .canonical import canonical
@@ -30,8 +30,7 @@ _MESSAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(NamedTuple):
     """What the model gets."""
 
     ok: bool
@@ -80,7 +79,7 @@ def call(
         return attempt.crashed(error)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Attempt:
     tool: Tool
     context: Context

@@ -92,7 +92,8 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """Whether the handler should stop: cancelled, or past its deadline."""
-        return self.reason is not None
+        due = self._deadline_at
+        return self._reason is not None or (due is not None and time.monotonic() >= due)
 
     def raise_if_cancelled(self) -> None:
         """Stop here if the call should stop.

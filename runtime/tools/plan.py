@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInputError, InvalidOutputError
 from .canonical import canonical, canonical_in_pieces
@@ -28,8 +28,7 @@ class OutputTooLarge(InvalidOutputError):
     """A result is fine but for its size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A handler's result, ready to send."""
 
     value: Any

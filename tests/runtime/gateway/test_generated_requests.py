@@ -120,6 +120,7 @@ BASES = (
     post(ECHO, f"X: {'a' * 17000}"),
     post(ECHO, *["X: 1"] * 70),
     f"POST /mcp HTTP/1.1\r\n{RIGHT}Content-Length: 70000\r\n\r\n".encode(),
+    f"POST /mcp HTTP/1.1\r\n{RIGHT}\r\n".encode(),
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
 )
 NOISE = (b"\r\n", b"\n", b"\0", b"\r\n\r\n", b"\xff\xfe", b"{", b'"', b": ", b"0" * 100, b" ")
@@ -193,6 +194,14 @@ class Host:
             sock.close()
         return answers
 
+    def refuse(self, data: bytes) -> None:
+        """Send a request and what ends its connection; read all that comes back."""
+        with self.connect() as sock:
+            self.send(sock, data)
+            # The last word: whatever came before, this one ends the connection.
+            self.send(sock, b"\r\n\r\n\0\r\n\r\n" + b"\0" * 17000)
+            self.judge(read_to_the_end(sock))
+
     def meet(self) -> None:
         """Have as many calls as may run and wait do so, all at a time.
 
@@ -265,11 +274,7 @@ class Clients(RuleBasedStateMachine):
     @rule(many=st.lists(HOSTILE, min_size=1, max_size=16))
     def asks_and_reads_to_the_end(self, many: list[bytes]) -> None:
         for data in many:
-            with self.host.connect() as sock:
-                self.host.send(sock, data)
-                # The last word: whatever came before, this one ends the connection.
-                self.host.send(sock, b"\r\n\r\n\0\r\n\r\n" + b"\0" * 17000)
-                self.host.judge(read_to_the_end(sock))
+            self.host.refuse(data)
 
     @precondition(lambda self: self.open)
     @rule(which=st.integers(0, 99))
