@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -27,7 +28,7 @@ def _lay_link() -> None:
     """Let type checkers find the checkout by the package's name."""
     link = ROOT / ".cache" / "site" / "toolcrib"
     link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.is_symlink():
+    with contextlib.suppress(FileExistsError):
         link.symlink_to(os.path.relpath(ROOT, link.parent))
 
 
