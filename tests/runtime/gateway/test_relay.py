@@ -130,6 +130,40 @@ def test_a_front_that_fails_ends_the_second_thread_too(
     assert relay.join(time.monotonic() + DEADLINE)
 
 
+def test_a_job_that_comes_as_the_second_thread_falls_asleep_is_watched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entered, release, asleep = threading.Event(), threading.Event(), threading.Event()
+
+    def wait() -> None:
+        entered.set()
+        release.wait(DEADLINE)
+
+    class Alarm(threading.Event):
+        """Has a job come at the last moment before the second thread waits for one."""
+
+        def clear(self) -> None:
+            super().clear()
+            if not asleep.is_set():
+                asleep.set()
+                made.do(wait)
+                entered.wait(DEADLINE)
+
+    monkeypatch.setattr("toolcrib.runtime.gateway.relay.threading.Event", Alarm)
+    made = Front()
+    monkeypatch.undo()
+    made.relay.start()
+    made.do()
+    assert made.where()
+    made.do()
+    second = made.where() if asleep.wait(DEADLINE) else ""
+    release.set()
+    held = made.where()
+    assert held not in {"", second}
+    made.jobs.put(None)
+    assert made.relay.join(time.monotonic() + DEADLINE)
+
+
 def test_nothing_runs_by_a_clock_while_there_is_nothing_to_do(front: Front) -> None:
     front.do()
     front.where()
