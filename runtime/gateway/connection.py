@@ -147,8 +147,9 @@ class Connection:
         """Send an answer that was held, or more of one that did not fit."""
         with self._lock:
             self.held = False
-            if self.outbound:
-                self._send()
+            if not self.outbound:
+                return
+            self._send()
             if not self.outbound:
                 self.due = time.monotonic() + self._limits.idle_timeout
 

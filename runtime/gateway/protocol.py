@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextvars
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 import anyio
@@ -73,6 +73,8 @@ Json = dict[str, Any]
 _SERVER_NAME: Final = "toolcrib"
 _SERVER_VERSION: Final = "1"
 _KEPT: Final = frozenset({"ping", "server/discover", "tools/list"})
+# Anything else in a call may be large, and slow to judge.
+_PLAIN: Final = frozenset({"_meta", "arguments", "name"})
 _TRANSPORT: Final = TransportContext(kind="streamable-http", can_send_request=False)
 
 
@@ -195,7 +197,8 @@ class Protocol:
 
         So the front thread may ask.
         """
-        if request.method == "tools/call" or _key(request) in registration.answers:
+        plain_call = request.method == "tools/call" and not _keys(request) - _PLAIN
+        if plain_call or _key(request) in registration.answers:
             return self.serve(request, registration)
         return None
 
@@ -266,9 +269,13 @@ class Protocol:
         return json_text.write(self._loops.run(exchange)).encode()
 
 
+def _keys(request: Request) -> KeysView[str]:
+    return (request.params or {}).keys()
+
+
 def _key(request: Request) -> tuple[str, str] | None:
     """Return what an answer is kept under; ``None`` for one that is not."""
-    plain = not (request.params or {}).keys() - {"_meta"}
+    plain = not _keys(request) - {"_meta"}
     return (request.method, request.version) if plain and request.method in _KEPT else None
 
 
@@ -375,8 +382,12 @@ def _classify(request: Request, message: Json) -> Request:
         raise _refused(HEADER_MISMATCH, "A routing header is malformed", request.id) from None
     if isinstance(route, InboundLadderRejection):
         raise _rejected(route, request.id)
-    return request._replace(
+    return Request(
+        request.id,
+        request.method,
+        request.params,
         version=route.protocol_version,
+        head=request.head,
         client_info=route.client_info,
         client_capabilities=route.client_capabilities,
     )

@@ -63,8 +63,8 @@ class Reactor:
         self._slow: set[Connection] = set()
         self._relay = Relay(self._serve)
         self._jobs: deque[tuple[Connection, Job]] = deque()
-        # What the front runs itself; left behind by one that was held up by it.
-        self._here: Exchange | None = None
+        # Whose call the front runs itself; left behind by one that was held up by it.
+        self._here: Connection | None = None
         self._selector = selectors.DefaultSelector()
         self._awake, self._alarm = socket.socketpair()
         self._attention: deque[Connection] = deque()
@@ -120,9 +120,7 @@ class Reactor:
         """Serve until `close`; ``False`` when another thread has become the front."""
         leads = True
         try:
-            if self._here is not None:
-                self._service.slow(self._here)
-                self._here = None
+            self._take_over()
             while leads and not self._done():
                 leads = self._look()
         finally:
@@ -131,6 +129,15 @@ class Reactor:
                     self._drop(connection)
                 self._discard()
         return leads
+
+    def _take_over(self) -> None:
+        """Go on where another thread is held up, if there is one."""
+        connection, self._here = self._here, None
+        if connection is not None:
+            # Its answer comes late enough.
+            connection.held = False
+            if connection.exchange is not None:
+                self._service.slow(connection.exchange)
 
     def _look(self) -> bool:
         """Do what there is to do; ``False`` when another thread has become the front."""
@@ -153,8 +160,13 @@ class Reactor:
     def _run_jobs(self) -> bool:
         while self._jobs:
             connection, job = self._jobs.popleft()
+            exchange = connection.exchange
+            # Asked anew, since those before it may have been slow.
+            if exchange is None or not (self._relay.ready() and self._service.quick(exchange)):
+                self._service.hand_over(job)
+                continue
             connection.held = True
-            self._here = connection.exchange
+            self._here = connection
             if not self._relay.run(job):
                 return False
             self._here = None
@@ -292,7 +304,10 @@ class Reactor:
         if isinstance(verdict, http.Answer):
             # Nobody reads the body of an answer to HEAD.
             silent = head.method == "HEAD"
-            self._refuse(connection, verdict._replace(body=b"") if silent else verdict)
+            self._refuse(
+                connection,
+                http.Answer(verdict.status, fields=verdict.fields) if silent else verdict,
+            )
             return
         connection.authenticated = True
         if (
@@ -454,6 +469,7 @@ class Reactor:
             for connection in self._connections:
                 if connection.exchange is not None:
                     self._service.cut(connection.exchange)
+                connection.flush()
             return True
         return not self._connections
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -17,6 +18,9 @@ _log = logging.getLogger("toolcrib.gateway")
 
 # As long as the interpreter lets a thread keep its lock while others wait.
 _PATIENCE: Final = 0.005
+# Where one job was not quick, others may have turned slow for the same reason.
+_CALM_SECONDS: Final = 0.05
+_NO_THREAD_SECONDS: Final = 1.0
 
 
 class Relay:
@@ -36,11 +40,13 @@ class Relay:
         self._serve = serve
         self._numbers = count(1)
         self._threads: list[threading.Thread] = []
-        self._has_second = False
-        self._over = False
         self._leader: int | None = None
+        self._has_second = False
+        self._ready_from = 0.0
+        self._over = False
         # Of the job that ran last: whoever takes it first is the front from then on.
         self._turn: threading.Lock | None = None
+        self._began = 0.0
         self._dozing = False
         self._alarm = threading.Event()
 
@@ -52,18 +58,20 @@ class Relay:
         """
         self._start(self._lead)
 
-    def ready(self) -> bool:
-        """Return whether `run` may be called: whether a second thread stands by.
-
-        On the front thread only.
-        """
-        if not self._has_second:
-            self._add_second()
-        return self._has_second
-
     def leads(self) -> bool:
         """Return whether this thread is the front's."""
         return threading.get_ident() == self._leader
+
+    def ready(self) -> bool:
+        """Return whether `run` may be called: whether a second thread stands by.
+
+        On the front thread only. For a moment after each takeover it says no.
+        """
+        if time.monotonic() < self._ready_from:
+            return False
+        if not self._has_second:
+            self._add_second()
+        return self._has_second
 
     def run(self, job: Job) -> bool:
         """Run a job on this thread, which is the front's.
@@ -72,6 +80,7 @@ class Relay:
             Whether this thread is still the front. If not, it must leave everything
             of the front's alone and return from ``serve``.
         """
+        self._began = time.monotonic()
         turn = self._turn = threading.Lock()
         if self._dozing:
             self._dozing = False
@@ -79,20 +88,26 @@ class Relay:
         try:
             job()
         except BaseException:
-            # One job may fail; the front may not.
-            _log.exception("A gateway exchange failed.")
+            # One job may fail; the front may not, and the host's logging may fail too.
+            with contextlib.suppress(BaseException):
+                _log.exception("A gateway exchange failed.")
         return turn.acquire(blocking=False)
 
     def join(self, deadline: float) -> bool:
         """Wait for every thread, until a moment as `time.monotonic` counts.
 
         Returns:
-            Whether all of them have ended. One whose job goes on has not.
+            Whether all of them have ended. One whose job goes on has not, nor has the
+            one that asks.
         """
-        threads = list(self._threads)
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
+        while True:
+            alive = [each for each in self._threads if each.is_alive()]
+            others = [each for each in alive if each is not threading.current_thread()]
+            if not others:
+                return not alive
+            others[0].join(max(0.0, deadline - time.monotonic()))
+            if others[0].is_alive():
+                return False
 
     def _start(self, work: Callable[[], None]) -> None:
         name = f"toolcrib-gateway-front-{next(self._numbers)}"
@@ -104,8 +119,9 @@ class Relay:
         try:
             self._start(self._stand_by)
         except RuntimeError:
-            self._has_second = False
-            _log.exception("The gateway's front has no second thread.")
+            self._ready_from = time.monotonic() + _NO_THREAD_SECONDS
+            with contextlib.suppress(BaseException):
+                _log.exception("The gateway's front has no second thread.")
         else:
             self._has_second = True
 
@@ -121,17 +137,21 @@ class Relay:
                 self._alarm.set()
 
     def _stand_by(self) -> None:
-        seen, since = self._turn, time.monotonic()
+        seen: threading.Lock | None = None
         while not self._over:
             if self._turn is not seen:
-                seen, since = self._turn, time.monotonic()
-                self._alarm.wait(_PATIENCE)
+                seen = self._turn
             elif seen is None or seen.locked():
                 self._doze(seen)
-            elif time.monotonic() - since < _PATIENCE:
-                self._alarm.wait(_PATIENCE)
-            elif seen.acquire(blocking=False):
-                self._add_second()
+                continue
+            # From its begin, since it may be long until this thread gets to look.
+            left = self._began + _PATIENCE - time.monotonic()
+            if left > 0:
+                self._alarm.wait(left)
+            elif seen is not None and seen.acquire(blocking=False):
+                # The next second thread starts when there is something to watch.
+                self._has_second = False
+                self._ready_from = time.monotonic() + _CALM_SECONDS
                 self._lead()
                 return
 

@@ -86,9 +86,17 @@ class Service:
         elif isinstance(step, http.Answer):
             self._finish(exchange, step)
         elif self._queue(exchange, step):
-            job = partial(self._run, exchange)
-            run = quick if exchange.admitted.registration.paces.quick(step.tool.name) else None
-            (run or self._workers.submit)(job)
+            run = quick if self.quick(exchange) else None
+            (run or self.hand_over)(partial(self._run, exchange))
+
+    def quick(self, exchange: Exchange) -> bool:
+        """Return whether the tool that is called answers at once, as a rule."""
+        call = exchange.call
+        return call is not None and exchange.admitted.registration.paces.quick(call.tool.name)
+
+    def hand_over(self, job: Job) -> None:
+        """Have a worker run what this thread will not."""
+        self._workers.submit(job)
 
     def slow(self, exchange: Exchange) -> None:
         """Remember that a call is not quick, though its tool was."""

@@ -13,6 +13,8 @@ from collections.abc import Callable
 import pytest
 
 from toolcrib import tool
+from toolcrib.runtime.gateway.connection import Connection
+from toolcrib.runtime.gateway.limits import Limits
 
 from .conftest import DEADLINE, Client, Gate, Opener, Reply
 
@@ -310,3 +312,13 @@ def test_many_clients_at_a_time_get_their_own_answers(
         thread.join(DEADLINE * 2)
     assert not any(thread.is_alive() for thread in threads)
     assert wrong == []
+
+
+def test_a_connection_that_has_nothing_to_send_keeps_its_clock() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        connection = Connection(ours, Limits(head_timeout=1.0, idle_timeout=500.0), lambda _: None)
+        due = connection.due
+        connection.flush()
+        assert connection.due == due

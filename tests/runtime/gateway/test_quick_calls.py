@@ -91,7 +91,6 @@ def test_a_quick_tool_that_waits_after_all_holds_nobody_up(
     assert counter.call("echo", {"text": "hi"}).status == 200
     assert counter.registration.running == ("moody",)
     assert client.silent(0)
-    assert fronts() - before, "another thread is the front, and a further one stands by"
 
     moody.opened.set()
     name = client.answer().result["structuredContent"]["result"]
@@ -157,6 +156,127 @@ def test_close_names_a_call_on_the_front_that_goes_on(open_counter: Opener, mood
     moody.opened.set()
     assert counter.listener.close(DEADLINE)
     assert not fronts()
+
+
+@pytest.mark.parametrize("timeout", [0, 0.001, 0.1])
+def test_close_at_once_answers_a_call_that_holds_the_front(
+    open_counter: Opener, moody: Moody, timeout: float
+) -> None:
+    counter = open_counter(moody.tool())
+    client = warmed(counter)
+    moody.waits = True
+    client.send(counter.call_bytes("moody"))
+    moody.wait_entered()
+    counter.message("ping")  # another front has taken over
+    assert not counter.listener.close(timeout)
+    assert client.answer().failure["code"] == "canceled"
+
+
+def test_a_handler_on_the_front_that_closes_its_own_gateway_is_told_that_it_runs(
+    open_counter: Opener,
+) -> None:
+    ended = threading.Event()
+    told: list[bool] = []
+    closes = False
+
+    def moody() -> str:
+        if closes:
+            told.append(counter.listener.close(0.2))
+            ended.set()
+        return threading.current_thread().name
+
+    counter = open_counter(tool.define("moody", "Close, perhaps.", moody))
+    client = warmed(counter)
+    closes = True
+    client.send(counter.call_bytes("moody"))
+    assert ended.wait(DEADLINE)
+    assert told == [False]
+    assert counter.listener.close(DEADLINE)
+
+
+def test_calls_that_came_while_their_tool_was_quick_are_judged_again(
+    open_counter: Opener, moody: Moody
+) -> None:
+    """Those behind one that turns out slow must not hold the front up, each in its turn."""
+    counter = open_counter(moody.tool())
+    warmed(counter)
+    ping = counter.request(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    clients = [counter.connect() for _ in range(8)]
+    for client in clients:
+        client.send(ping).answer()
+    moody.waits = True
+    for client in clients:  # what is behind a ping is kept until all the pings are answered
+        client.send(ping + counter.call_bytes("moody"))
+    for client in clients:
+        moody.wait_entered()
+        assert client.answer().json["result"] == {}
+    moody.opened.set()
+    names = [client.answer().result["structuredContent"]["result"] for client in clients]
+    assert sum(name.startswith(FRONT) for name in names) <= 2
+
+
+def test_a_front_that_took_over_alone_runs_nothing_itself(
+    open_counter: Opener, moody: Moody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = open_counter(moody.tool())
+    clients = [warmed(counter)] + [counter.connect() for _ in range(7)]
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.startswith(FRONT):
+            msg = "can't start new thread"
+            raise RuntimeError(msg)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    moody.waits = True
+    for client in clients:
+        client.send(counter.call_bytes("moody"))
+    for _ in clients:
+        moody.wait_entered()
+    assert counter.message("ping").status == 200
+
+
+def test_a_quick_call_reports_all_of_its_progress(open_counter: Opener) -> None:
+    def moody(call: tool.Context) -> str:
+        for done in range(3):
+            call.progress(done)
+        return threading.current_thread().name
+
+    counter = open_counter(tool.define("moody", "Report.", moody))
+    client = warmed(counter)
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+        b'{"name":"moody","arguments":{},"_meta":{"progressToken":7}}}'
+    )
+    client.send(counter.request(body, extra=["Accept: application/json, text/event-stream"]))
+    data = b""
+    while b"structuredContent" not in data:
+        data += client.sock.recv(65536)
+    assert FRONT.encode() in data
+    assert data.count(b"notifications/progress") == 3
+
+
+def test_what_may_take_long_to_judge_is_not_for_the_front(open_counter: Opener) -> None:
+    from toolcrib.runtime.gateway.http import Head
+    from toolcrib.runtime.gateway.protocol import Protocol
+
+    counter = open_counter(tool.define("echo", "Echo.", nothing))
+    protocol, head = Protocol(), Head("POST", "/mcp", (), keep_alive=True)
+    body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"%s}}'
+
+    def at_once(more: str) -> object:
+        request = protocol.read(head, (body % more).encode())
+        return protocol.at_once(request, counter.registration)  # type: ignore[arg-type]
+
+    assert at_once("") is not None
+    assert at_once(',"arguments":{},"_meta":{}') is not None
+    assert at_once(',"inputResponses":{}') is None
+    protocol.close()
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 def test_progress_from_the_front_is_sent_while_the_call_goes_on(

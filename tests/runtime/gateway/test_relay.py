@@ -28,7 +28,8 @@ class Front:
 
     def serve(self) -> bool:
         while (job := self.jobs.get()) is not None:
-            assert self.relay.ready()
+            while not self.relay.ready():  # for a moment after each takeover
+                threading.Event().wait(0.005)
             assert self.relay.leads()
             if not self.relay.run(job):
                 assert not self.relay.leads()
@@ -95,6 +96,64 @@ def test_a_job_that_fails_is_logged_and_the_front_goes_on(
         front.do()
         front.where()
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.fixture
+def broken_log() -> Iterator[None]:
+    """Logging of a host's that fails."""
+
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OSError(record.getMessage())
+
+    handler, log = Broken(), logging.getLogger("toolcrib.gateway")
+    log.addHandler(handler)
+    yield
+    log.removeHandler(handler)
+
+
+@pytest.mark.usefixtures("broken_log")
+def test_a_failure_that_can_not_be_logged_harms_nothing_either(front: Front) -> None:
+    release = threading.Event()
+
+    def fail_late() -> None:
+        release.wait(DEADLINE)
+        1 // 0  # noqa: B018
+
+    front.jobs.put(lambda: 1 // 0)
+    front.do()
+    first = front.where()
+    front.jobs.put(fail_late)
+    front.do()
+    second = front.where()
+    assert second != first
+    release.set()
+    front.do()
+    assert front.where() == second
+
+
+@pytest.mark.usefixtures("broken_log")
+def test_a_second_thread_that_can_not_start_is_done_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = threading.Thread.start
+    ready: SimpleQueue[bool] = SimpleQueue()
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name.endswith("front-2"):
+            msg = "can't start new thread"
+            raise RuntimeError(msg)
+        start(thread)
+
+    def serve() -> bool:
+        ready.put(relay.ready())
+        return True
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    relay = Relay(serve)
+    relay.start()
+    assert ready.get(timeout=DEADLINE) is False
+    assert relay.join(time.monotonic() + DEADLINE)
 
 
 def test_join_tells_of_a_thread_that_is_held_up() -> None:
