@@ -250,6 +250,7 @@ class Clients(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.open: list[socket.socket] = []
+        self.rests: dict[socket.socket, bytes] = {}
         self.timed = 0
 
     def some(self, which: int) -> socket.socket:
@@ -296,7 +297,10 @@ class Clients(RuleBasedStateMachine):
         sock = self.some(which)
         sock.setblocking(False)
         with contextlib.suppress(OSError):
-            self.host.judge(sock.recv(1 << 20))
+            # What is there may end anywhere, also in the middle of a head.
+            data = self.rests.pop(sock, b"") + sock.recv(1 << 20)
+            whole, end, self.rests[sock] = data.rpartition(b"\r\n\r\n")
+            self.host.judge(whole + end)
 
     def teardown(self) -> None:
         for sock in self.open:

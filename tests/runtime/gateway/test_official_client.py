@@ -123,7 +123,7 @@ listener = Listener()
 port = listener.open().port
 registration = Registration("agent", Catalog([]), contextvars.copy_context())
 listener.publish({digest("token"): registration})
-sock = socket.create_connection(("127.0.0.1", port), 10)
+sock = socket.create_connection(("127.0.0.1", port), 40)  # the import is most of it
 body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 sock.sendall(
     b"POST /mcp HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\nAuthorization: Bearer token\\r\\n"
