@@ -35,10 +35,8 @@ from .twin import twin
 
 __all__ = ["EventStream"]
 
-_BURST = 64
-"""Reads after which a loop gets its turn."""
-_TOLD = 256
-"""Reads that a run is told of at once, since each time wakes three threads."""
+_BURST = 256
+"""Reads after which a loop gets its turn, or a run is told of them; each wakes other threads."""
 _STAMPED = {
     kind: replacer(kind, "run_id", "thread_key", "sequence", "time") for kind in get_args(Event)
 }
@@ -290,7 +288,7 @@ class EventStream:
             if not self._paces:
                 return event
             self._unreported += 1
-            if self._events and self._unreported < _TOLD:
+            if self._events and self._unreported < _BURST:
                 return event
         self._count(0)
         return event
@@ -353,7 +351,7 @@ class EventStream:
         with self._lock:
             self._unreported += read
             run, due = self._run, self._unreported
-            enough = not self._events or due >= _TOLD
+            enough = not self._events or due >= _BURST
             if run is None or not due or not enough or self._done.is_set():
                 return
             self._unreported = 0
