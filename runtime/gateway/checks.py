@@ -10,7 +10,7 @@ from .limits import Limits
 from .registration import Registration
 from .tokens import digest
 
-__all__ = ["PATH", "Admitted", "check"]
+__all__ = ["PATH", "Admitted", "check", "check_again"]
 
 PATH: Final = "/mcp"
 """The only path that is served."""
@@ -29,6 +29,8 @@ class Admitted(NamedTuple):
     """What the token opens."""
     length: int
     """The length of the body that follows, in bytes."""
+    streams: bool
+    """Whether its client takes an event stream for an answer."""
 
 
 def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admitted | http.Answer:
@@ -65,7 +67,28 @@ def check(head: http.Head, authority: str, table: Table, limits: Limits) -> Admi
         return http.refusal(411)
     if length > limits.body_bytes:
         return http.refusal(413)
-    return Admitted(head, token, registration, length)
+    streams = http.accepts(head, "text/event-stream", named=True)
+    return Admitted(head, token, registration, length, streams)
+
+
+def check_again(
+    admitted: Admitted, length: int, table: Table, limits: Limits
+) -> Admitted | http.Answer:
+    """Check a head that is the same as one before, but for its length.
+
+    Args:
+        admitted: What that one was admitted as.
+        length: The length of the body that follows.
+        table: The registrations by the digests of their tokens, of this moment.
+        limits: The size of the body is checked against these.
+    """
+    head, token, _, _, streams = admitted
+    registration = table.get(token)
+    if registration is None or registration.cancelled:
+        return http.unauthorized()
+    if length > limits.body_bytes:
+        return http.refusal(413)
+    return Admitted(head, token, registration, length, streams)
 
 
 def _bearer(head: http.Head) -> bytes | None:

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from . import events, http
 from .checks import Admitted
 from .exchange import FAILURES, Exchange
+from .heads import Heads
 from .limits import Limits
 
 __all__ = ["Connection", "Phase"]
@@ -54,6 +55,7 @@ class Connection:
         self.due = time.monotonic() + limits.head_timeout
         self.inbound = bytearray()
         self.searched = 0
+        self.heads = Heads()
         # A view, since each cut of what is left would copy megabytes.
         self.outbound = _NOTHING
         self.admitted: Admitted | None = None

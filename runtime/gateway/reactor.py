@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from . import http
-from .checks import Admitted, Table, check
+from .checks import Admitted, Table
 from .connection import Connection, Phase
 from .events import KEEP_ALIVE
 from .exchange import Exchange
@@ -295,19 +295,10 @@ class Reactor:
                 self._refuse(connection, http.refusal(400))
             return
         size = end + len(_HEAD_END)
-        try:
-            head = http.parse_head(bytes(data[:size]), self._limits.header_fields)
-        except http.BadRequest as error:
-            self._refuse(connection, http.refusal(error.status))
-            return
-        verdict = check(head, self._authority, self._table(), self._limits)
+        head = bytes(data[:size])
+        verdict = connection.heads.judge(head, self._authority, self._table(), self._limits)
         if isinstance(verdict, http.Answer):
-            # Nobody reads the body of an answer to HEAD.
-            silent = head.method == "HEAD"
-            self._refuse(
-                connection,
-                http.Answer(verdict.status, fields=verdict.fields) if silent else verdict,
-            )
+            self._refuse(connection, verdict)
             return
         connection.authenticated = True
         if (
@@ -343,8 +334,7 @@ class Reactor:
             self._refuse(connection, http.unauthorized())
             return
         body = connection.take(admitted.length)
-        streams = http.accepts(admitted.head, "text/event-stream", named=True)
-        exchange = Exchange(admitted, body, connection, self._limits, streams=streams)
+        exchange = Exchange(admitted, body, connection, self._limits, streams=admitted.streams)
         connection.admitted = None
         connection.phase = Phase.BUSY
         connection.exchange = exchange
