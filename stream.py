@@ -34,8 +34,9 @@ class Stream:
 
     Whoever reads too slowly loses pieces of text and thinking, and is told so
     by `Dropped`; an Agent with ``blocking_events`` lets the provider wait
-    instead. An `ApprovalRequest` is never lost: it waits to be read, and is
-    denied where it is clear that nobody will read it.
+    instead. Where more than 100,000 other events wait, nobody seems to read, and
+    the run ends with the reason ``UNREAD``. An `ApprovalRequest` is never lost: it
+    waits to be read, and is denied where it is clear that nobody will read it.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class Stream:
         Raises:
             RunError: The run failed; and what `Agent.run` raises.
             AskTimeout: The time is up; the run goes on.
+            TypeError: The timeout is no number; a bool is none.
+            ValueError: It is negative, or not a number (NaN).
         """
         return self._events.wait_result(timeout)
 

@@ -80,6 +80,7 @@ class Turn:
         self._give_up = give_up
         self._driver: Address | None = None
         self._stopped = False
+        self._unread = False
         self._callbacks = Context("on_approval")
         self._approvals = ApprovalDesk(
             work.run_id,
@@ -109,8 +110,7 @@ class Turn:
         """Take what the process, the application or a timer says."""
         match message:
             case EventsRead(events):
-                self._taken(self._outlet.relay(events))
-                self._idle.note(events)
+                self._read(events)
             case EventsConsumed(count):
                 self._taken(self._outlet.consumed(count))
             case Asked(ask):
@@ -130,6 +130,7 @@ class Turn:
             case ProviderSilent(seconds):
                 self._silent_for(seconds)
         self._idle.look()
+        self._see_whether_read()
 
     def stop(self) -> None:
         """Settle what is open, and end the process."""
@@ -146,6 +147,20 @@ class Turn:
         self._idle.stop()
         self._approvals.end()
         self._callbacks.cancel()
+
+    def _read(self, events: tuple[Event, ...]) -> None:
+        if self._unread:  # what it prints until it is gone would only wait as well
+            self._taken(len(events))
+            return
+        self._taken(self._outlet.relay(events))
+        self._idle.note(events)
+
+    def _see_whether_read(self) -> None:
+        if self._stopped or not (waiting := self._outlet.overrun):
+            return
+        self._unread = True
+        why = f"{waiting} events wait to be read, which are too many; "
+        self._give_up(RunReason.UNREAD, f"{why}read the stream, or discard() it.")
 
     def _silent_for(self, seconds: float) -> None:
         limit = self._idle.limit

@@ -42,6 +42,12 @@ class EventSink(Protocol):
         """Whether anybody may still read what is published."""
         ...
 
+    @property
+    def overrun(self) -> int:
+        """How many events wait to be read, where that is more than a run may keep,
+        so that it is to end; else 0. Never more than 0 where it `paces`."""
+        ...
+
     def publish(self, event: Event) -> None:
         """Take one event and stamp it with run, sequence and time."""
         ...

@@ -11,8 +11,8 @@ from .frozen import FrozenMap
 
 __all__ = ["Result", "RunReason", "TranscriptItem", "TranscriptKind", "Usage"]
 
-TranscriptKind = Literal["user", "assistant", "thinking", "tool_call", "tool_result"]
-"""What a piece of a transcript is."""
+TranscriptKind = Literal["user", "assistant", "thinking", "tool_call", "tool_result", "left_out"]
+"""What a piece of a transcript is; ``left_out`` stands where there was too much."""
 
 
 class RunReason(StrEnum):
@@ -36,6 +36,8 @@ class RunReason(StrEnum):
     """The run's total time was up."""
     IDLE = "idle"
     """The provider was silent for longer than the run's idle limit."""
+    UNREAD = "unread"
+    """More events waited than a run may keep for a reader that does not come."""
     APPROVAL_DENIED = "approval_denied"
     """Something that the provider asked for was denied."""
     APPROVAL_TIMED_OUT = "approval_timed_out"
@@ -67,7 +69,8 @@ class TranscriptItem:
     kind: TranscriptKind
     """What it is."""
     text: str
-    """What was said; the arguments of a call and its result as text."""
+    """What was said; the arguments of a call and its result as text; for
+    ``left_out`` how many pieces were."""
     name: str = ""
     """The tool's name, for a call and its result."""
     call_id: str = ""
@@ -105,6 +108,7 @@ class Result:
     metadata: Mapping[str, str] = field(default_factory=FrozenMap[str])
     """The application's own labels of the run."""
     transcript: tuple[TranscriptItem, ...] = field(default=(), repr=False)
-    """What was said and done, in order, whether or not events were read."""
+    """What was said and done, in order, whether or not events were read. Of more
+    than 64 million characters the beginning and the end, with a ``left_out`` between."""
     output: Any = None
     """The value that `run_as` asked for; ``None`` without it."""

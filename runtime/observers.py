@@ -6,12 +6,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from ..messages.events import Dropped, Event, RunFinished
 from ..messages.services import RunInfo
 from .content import is_content
+from .stamps import STAMPS
 from .workers import Workers
 
 __all__ = ["Observers"]
@@ -150,11 +150,6 @@ class _Line:
 
     def _append(self, event: Event, now: datetime) -> None:
         self._sequence += 1
-        stamped = replace(
-            event,
-            run_id=self._info.run_id,
-            thread_key=self._info.thread_key,
-            sequence=self._sequence,
-            time=now,
-        )
-        self._events.append(stamped)
+        stamped = STAMPS[type(event)]
+        info = self._info
+        self._events.append(stamped(event, info.run_id, info.thread_key, self._sequence, now))

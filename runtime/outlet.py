@@ -41,6 +41,11 @@ class Outlet:
         """Whether anybody may still read the events."""
         return self._sink.listening
 
+    @property
+    def overrun(self) -> int:
+        """How many events wait, where that is more than a run may keep; else 0."""
+        return self._sink.overrun
+
     def begin(self, run: Address) -> None:
         """Have a sink that paces tell the run what was read."""
         if self._sink.paces:

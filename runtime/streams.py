@@ -2,8 +2,10 @@
 
 The run publishes from its own threads. One consumer reads, from a thread or
 from an event loop. A consumer that is too slow loses content deltas only, and
-is told how many; everything else waits for it. A stream that paces leaves
-nothing out: the run is told of each read, and the provider waits.
+is told how many; everything else waits for it. Where that becomes more than can
+be meant to be read, the stream says that it is overrun, and the run ends. A
+stream that paces leaves nothing out: the run is told of each read, and the
+provider waits.
 """
 
 from __future__ import annotations
@@ -13,34 +15,24 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import cast, get_args
+from typing import cast
 
 from ..errors import ApprovalError, AskTimeout, ToolcribError
 from ..messages.base import Address
-from ..messages.events import (
-    ApprovalRequest,
-    Dropped,
-    Event,
-    ProcessInfo,
-    RunFinished,
-    Subagent,
-    TextDelta,
-    Thinking,
-)
-from ..messages.frozen import replacer
+from ..messages.events import ApprovalRequest, Dropped, Event, RunFinished
 from ..messages.results import Result
 from ..messages.run import EventsConsumed
+from .content import is_content, size_of
 from .signals import Signal, bounded, new_signal
+from .stamps import STAMPS
 from .twin import twin
 
 __all__ = ["EventStream"]
 
 _BURST = 256
 """Reads after which a loop gets its turn, or a run is told of them; each wakes other threads."""
-_STAMPED = {
-    kind: replacer(kind, "run_id", "thread_key", "sequence", "time") for kind in get_args(Event)
-}
-"""Copies an event with its stamp."""
+_MOST = 100_000
+_LARGEST = 256 * 1024 * 1024
 
 
 class EventStream:
@@ -55,6 +47,9 @@ class EventStream:
         paces: Whether nothing is left out, and the run told what was read.
         answers: Whether its reader is who decides approvals. A request that
             nobody will read any more is then denied.
+        most: How many events may wait before the stream is `overrun`; eight
+            times the capacity at least.
+        largest: How many characters may be in those beyond the capacity.
     """
 
     def __init__(
@@ -65,12 +60,16 @@ class EventStream:
         *,
         paces: bool = False,
         answers: bool = True,
+        most: int = _MOST,
+        largest: int = _LARGEST,
     ) -> None:
         self._run_id = run_id
         self._thread_key = thread_key
         self._capacity = capacity
         self._paces = paces
         self._answers = answers
+        self._most = max(most, 8 * capacity)
+        self._largest = largest
         self._run: Address | None = None
         self._unreported = 0
         # Reentrant, since an abandoned coroutine may be collected, and so leave
@@ -78,6 +77,7 @@ class EventStream:
         self._lock = threading.RLock()
         self._events: deque[Event] = deque()
         self._sequence = 0
+        self._size = 0
         self._left_out = 0
         self._ended = False
         self._reading = False
@@ -102,6 +102,13 @@ class EventStream:
     def paces(self) -> bool:
         """Whether nothing is left out, and the run told what was read."""
         return self._paces
+
+    @property
+    def overrun(self) -> int:
+        """How many events wait, where that is more than a run may keep; else 0."""
+        waiting = len(self._events)
+        too_much = waiting > self._most or self._size > self._largest
+        return waiting if too_much and not self._paces else 0
 
     def report_reads(self, to: Address) -> None:
         """Have a stream that paces tell a run what needs no more room.
@@ -186,7 +193,7 @@ class EventStream:
         with self._lock:
             unread = tuple(self._events)
             self._events.clear()
-            self._left_out = 0
+            self._left_out = self._size = 0
             self._ended = True
             wake = self._take_wake()
         if wake is not None:
@@ -286,6 +293,8 @@ class EventStream:
                 return None
             event = self._events.popleft()
             if not self._paces:
+                if self._size:
+                    self._lighten(event)
                 return event
             self._unreported += 1
             if self._events and self._unreported < _BURST:
@@ -361,10 +370,12 @@ class EventStream:
 
     def _squeeze(self, event: Event, now: datetime) -> None:
         """Put an event where the reader finds it, unless there is no room for it."""
-        if self._is_full() and _is_content(event):
+        if self._is_full() and is_content(event):
             self._sequence += 1
             self._left_out += 1
             return
+        if not self._paces:
+            self._size += size_of(event)
         self._report_left_out(now)
         self._append(event, now)
 
@@ -377,7 +388,7 @@ class EventStream:
 
     def _append(self, event: Event, now: datetime) -> None:
         self._sequence += 1
-        stamped = _STAMPED[type(event)]
+        stamped = STAMPS[type(event)]
         self._events.append(stamped(event, self._run_id, self._thread_key, self._sequence, now))
         self._ended = type(event) is RunFinished
 
@@ -395,7 +406,16 @@ class EventStream:
         self._append(report, now)
 
     def _take(self) -> Event | None:
-        return self._events.popleft() if self._events else None
+        if not self._events:
+            return None
+        event = self._events.popleft()
+        if self._size:
+            self._lighten(event)
+        return event
+
+    def _lighten(self, event: Event) -> None:
+        # Those up to the capacity were never weighed, since that takes time.
+        self._size = max(0, self._size - size_of(event))
 
     def _take_wake(self) -> Callable[[], None] | None:
         wake, self._wake = self._wake, None
@@ -412,15 +432,3 @@ class EventStream:
             f"run {self._run_id}: another reader waits for the next event; "
             "read a stream from one place at a time."
         )
-
-
-def _is_content(event: Event) -> bool:
-    match event:
-        case TextDelta() | Thinking():
-            return event.phase == "delta"
-        case Subagent():
-            return event.kind == "delta"
-        case ProcessInfo():
-            return event.kind == "stderr"
-        case _:
-            return False

@@ -69,3 +69,56 @@ def test_a_secret_that_came_in_pieces_is_hidden_in_the_whole() -> None:
         transcript.add(TextDelta(text=text, message_id="1"))
 
     assert transcript.items()[1].text == "it is ***."
+
+
+def results(count: int) -> list[Event]:
+    return [
+        ToolResult(call_id="c", name="t", text=str(number), is_error=False, hosted=True)
+        for number in range(count)
+    ]
+
+
+def test_of_too_much_the_beginning_and_the_end_stay_and_what_is_missing_is_counted() -> None:
+    transcript = Transcript("why?", most=10_000)
+    for event in [*results(1000), TextDelta(text="The answer.")]:
+        transcript.add(event)
+
+    found = transcript.items()
+    at = next(place for place, item in enumerate(found) if item.kind == "left_out")
+    assert found[at].text.startswith(f"{1002 - (len(found) - 1)} pieces were left out")
+    assert [item.text for item in found[:3]] == ["why?", "0", "1"]
+    assert [item.text for item in found[-3:]] == ["998", "999", "The answer."]
+    assert len(found) < 10_000 / 256
+    assert abs(at - len(found) / 2) < 3
+
+
+def test_a_large_prompt_and_a_large_answer_stay_whole() -> None:
+    prompt, answer = "p" * 20_000, "a" * 20_000
+    transcript = Transcript(prompt, most=10_000)
+    for event in [*results(1000), TextDelta(text=answer)]:
+        transcript.add(event)
+    first, left_out, last = transcript.items()
+    assert (first.text, left_out.kind, last.text) == (prompt, "left_out", answer)
+
+
+def test_a_message_that_does_not_end_is_bounded_too() -> None:
+    transcript = Transcript("?", most=10_000)
+    for _ in range(1000):
+        transcript.add(Thinking(text="x" * 100))
+    found = transcript.items()
+    assert [found[0].kind, found[1].kind, found[-1].kind] == ["user", "thinking", "thinking"]
+    assert "left_out" in [item.kind for item in found]
+    assert sum(len(item.text) for item in found) < 10_000
+
+
+def test_an_enormous_message_is_cut_without_loss_and_never_inside_a_secret() -> None:
+    secret = "tok_ABCDEFGH"
+    for offset in range(len(secret)):
+        transcript = Transcript("?", most=4000)
+        transcript.hide(Masks([Secret(secret)]))
+        text = "." * offset + (secret + " ") * 60
+        for place in range(0, len(text), 100):
+            transcript.add(TextDelta(text=text[place : place + 100]))
+        said = [item.text for item in transcript.items()[1:]]
+        assert len(said) == 2
+        assert "".join(said) == "." * offset + "*** " * 60
