@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ..tools.collector import resting_collector
 from ..tools.context import Context
 from . import http
 from .events import ProgressEvents
@@ -150,7 +151,9 @@ class Service:
     def _load(self) -> Protocol:
         with self._lock:
             if self._protocol is None:
-                from .protocol import Protocol
+                # Its modules make very many objects, and all of them stay.
+                with resting_collector():
+                    from .protocol import Protocol
 
                 self._protocol = Protocol()
             return self._protocol
