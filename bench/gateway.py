@@ -49,12 +49,22 @@ class Plan:
     """How many catalogs there are."""
     kind: str = "sync"
     """What the handler is."""
+    beside: Case | None = None
+    """The name of the same request to our plain server, asked just before ours."""
 
 
 PLANS = (
     Plan("echo", NAMES, (1, 8, 32)),
-    Plan("echo among 500", (OURS, SDK, FASTMCP, TYPESCRIPT), tools=_TOOLS),
-    Plan("echo, 1000 catalogs", (OURS, SDK), catalogs=_CATALOGS),
+    Plan(
+        "echo among 500",
+        (OURS, SDK, FASTMCP, TYPESCRIPT),
+        (1, 8),
+        tools=_TOOLS,
+        beside="echo beside 500",
+    ),
+    Plan(
+        "echo, 1000 catalogs", (OURS, SDK), (1, 8), catalogs=_CATALOGS, beside="echo beside 1000"
+    ),
     Plan("list of 500", (OURS, SDK, FASTMCP, TYPESCRIPT), method="tools/list", tools=_TOOLS),
     Plan("async echo", (OURS, SDK, FASTMCP), (1, 8), kind="async"),
 )
@@ -86,6 +96,9 @@ def cells(found: _Running) -> Iterator[tuple[Plan, Cell, Server]]:
             for connections in plan.connections:
                 for name in plan.servers:
                     key = (name, plan.tools, plan.catalogs, plan.kind)
+                    plain = (name, 1, 1, plan.kind)
+                    if plan.beside and name == OURS and plain in found:
+                        yield plan, Cell(plan.beside, era, name, connections), found[plain]
                     if key in found:
                         yield plan, Cell(plan.case, era, name, connections), found[key]
 
@@ -128,11 +141,14 @@ def tables(figures: Figures, memory: dict[str, float]) -> Iterator[str]:
                 )
                 + (" |    MiB" if plan.case == "echo" else "")
             )
-            for name in plan.servers:
-                row = [Cell(plan.case, era, name, number) for number in plan.connections]
+            rows = [(name, plan.case, name) for name in plan.servers]
+            if plan.beside:
+                rows.insert(0, (f"{OURS}, without", plan.beside, OURS))
+            for label, case, name in rows:
+                row = [Cell(case, era, name, number) for number in plan.connections]
                 if row[0] in figures.samples:
                     size = f" | {memory[name]:6.0f}" if plan.case == "echo" else ""
-                    yield f"{name:22}" + "".join(_written(figures, cell) for cell in row) + size
+                    yield f"{label:22}" + "".join(_written(figures, cell) for cell in row) + size
 
 
 def _written(figures: Figures, cell: Cell) -> str:

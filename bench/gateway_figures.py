@@ -19,7 +19,15 @@ Quantity = Literal["rate", "p50", "p99", "cpu"]
 QUANTITIES: Final[tuple[Quantity, ...]] = ("rate", "p50", "p99", "cpu")
 """What is measured: the names of the fields of a `Sample`."""
 
-Case = Literal["echo", "list of 500", "echo among 500", "echo, 1000 catalogs", "async echo"]
+Case = Literal[
+    "echo",
+    "list of 500",
+    "echo among 500",
+    "echo beside 500",
+    "echo, 1000 catalogs",
+    "echo beside 1000",
+    "async echo",
+]
 
 
 class Cell(NamedTuple):
@@ -119,13 +127,17 @@ def _echo(
 
 
 def _scale(figures: Figures, era: str) -> Iterator[Target]:
-    plain = Cell("echo", era, OURS, 1)
     listed = Cell("list of 500", era, OURS, 1)
     found = figures.ratio(listed, listed._replace(server=SDK), "rate")
     yield Target(f"{era}: tools/list of 500, rate, of {SDK}", 20, None, found)
-    among, many = plain._replace(case="echo among 500"), plain._replace(case="echo, 1000 catalogs")
-    for what, cell in (("500 tools in the catalog", among), ("1,000 catalogs", many)):
-        found = figures.ratio(cell, plain, "cpu")
+    # At 8, where what a processor does between two requests counts for least.
+    among, many = Cell("echo among 500", era, OURS, 8), Cell("echo, 1000 catalogs", era, OURS, 8)
+    pairs: tuple[tuple[str, Cell, Case], ...] = (
+        ("500 tools in the catalog", among, "echo beside 500"),
+        ("1,000 catalogs", many, "echo beside 1000"),
+    )
+    for what, cell, without in pairs:
+        found = figures.ratio(cell, cell._replace(case=without), "cpu")
         yield Target(f"{era}: CPU of a call with {what}, of one without", None, 1.1, found)
     waits = Cell("async echo", era, OURS, 1)
     found = figures.ratio(waits, waits._replace(server=FASTMCP), "cpu")
