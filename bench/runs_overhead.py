@@ -67,6 +67,8 @@ def measured_agent(folder: Path) -> Iterator[tuple[Agent, Command]]:
         with agent.stream(_PROMPT.decode()) as stream:
             pid = next(e.pid for e in stream if isinstance(e, ProcessInfo))
             provider = psutil.Process(pid)
+            while not provider.cmdline():  # in the middle of its exec
+                time.sleep(0.001)
             command = Command(provider.cmdline(), provider.cwd(), provider.environ())
             gate.touch()
             stream.result()

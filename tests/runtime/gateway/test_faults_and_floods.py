@@ -105,6 +105,12 @@ def test_answers_that_nobody_reads_have_a_bound(open_counter: Opener) -> None:
         assert until, "the unread answer was never counted"
 
 
+def large_call(counter: Counter, name: str) -> bytes:
+    """Build a call that a worker reads; a small one the front reads itself."""
+    call = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}"}}}}'
+    return counter.request(call.encode().ljust(10_000))
+
+
 def test_a_client_that_left_before_its_call_was_read_runs_nothing_long(
     open_counter: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +134,7 @@ def test_a_client_that_left_before_its_call_was_read_runs_nothing_long(
     counter = open_counter(note, running=1)
     assert counter.call("note").status == 200
     monkeypatch.setattr(Protocol, "serve", slow)
-    client = counter.connect().send(counter.call_bytes("note"))
+    client = counter.connect().send(large_call(counter, "note"))
     assert entered.wait(DEADLINE)
     client.close()
     for _ in range(2):  # the front sees who left before it answers who comes
@@ -160,7 +166,8 @@ def test_a_tools_own_deadline_counts_though_its_call_is_read_late(
 
     monkeypatch.setattr(Protocol, "serve", late)
 
-    assert counter.call("wait").failure["code"] == "deadline_exceeded"
+    answer = counter.ask(large_call(counter, "wait"))
+    assert answer.failure["code"] == "deadline_exceeded"
 
 
 class Broken:
