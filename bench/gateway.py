@@ -141,7 +141,7 @@ def tables(figures: Figures, memory: dict[str, float]) -> Iterator[str]:
                 )
                 + (" |    MiB" if plan.case == "echo" else "")
             )
-            rows = [(name, plan.case, name) for name in plan.servers]
+            rows: list[tuple[str, Case, str]] = [(name, plan.case, name) for name in plan.servers]
             if plan.beside:
                 rows.insert(0, (f"{OURS}, without", plan.beside, OURS))
             for label, case, name in rows:

@@ -118,7 +118,8 @@ def test_a_failure_that_can_not_be_logged_harms_nothing_either(front: Front) -> 
 
     def fail_late() -> None:
         release.wait(DEADLINE)
-        1 // 0  # noqa: B018
+        msg = "too late"
+        raise ValueError(msg)
 
     front.jobs.put(lambda: 1 // 0)
     front.do()
