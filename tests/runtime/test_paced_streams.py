@@ -81,7 +81,7 @@ def test_every_read_is_told_once_and_in_batches() -> None:
         stream.publish(delta())
     assert run.consumed == 0
     for _ in range(200):
-        assert stream.get(1) is not None
+        assert stream.get(10) is not None
     assert run.consumed == 200
     assert len(run.told) < 10
 
@@ -90,7 +90,7 @@ def test_a_reader_who_has_read_all_has_told_all() -> None:
     stream, run = paced()
     for number in range(1, 6):
         stream.publish(delta())
-        assert stream.get(1) is not None
+        assert stream.get(10) is not None
         assert run.consumed == number
 
 
@@ -150,7 +150,7 @@ def test_what_nobody_will_read_counts_as_read() -> None:
 def test_reads_from_before_the_run_listens_are_told_when_it_does() -> None:
     stream, run = EventStream("run_1", None, paces=True), Run()
     stream.publish(started())
-    assert stream.get(1) is not None
+    assert stream.get(10) is not None
     stream.report_reads(run)
     assert run.consumed == 1
 
@@ -163,7 +163,7 @@ def test_nothing_is_told_after_the_end_nor_without_pacing() -> None:
     free, other = EventStream("run_1", None), Run()
     free.report_reads(other)
     free.publish(notice())
-    free.get(1)
+    free.get(10)
     assert run.told == other.told == []
     assert (stream.paces, free.paces) == (True, False)
 
@@ -188,7 +188,7 @@ def test_a_request_that_was_read_stays_with_its_reader() -> None:
     stream = EventStream("run_1", None)
     decisions = Decisions()
     stream.publish(asked(decisions))
-    assert isinstance(stream.get(1), ApprovalRequest)
+    assert isinstance(stream.get(10), ApprovalRequest)
     stream.discard()
     assert not decisions.denied
 
