@@ -20,6 +20,7 @@ _log = logging.getLogger("toolcrib.gateway")
 _PATIENCE: Final = 0.005
 # Where one job was not quick, others may have turned slow for the same reason.
 _CALM_SECONDS: Final = 0.05
+# Where the system has no more threads, asking for each request would fill the log.
 _NO_THREAD_SECONDS: Final = 1.0
 
 
